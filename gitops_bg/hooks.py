@@ -186,7 +186,7 @@ class HookCaller:
                 self._started().call_soon_threadsafe(self._change, subject, stale, new)
 
     def answers(self, subject: AppOrGroup) -> tuple[HookResponse, ...]:
-        """The responses of its calls that the core has not taken yet."""
+        """Return the responses of its calls that the core has not taken yet."""
         with self._lock:
             return tuple(self._answers.get(subject, {}).values())
 

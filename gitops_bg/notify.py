@@ -91,7 +91,7 @@ def sender(
 
 
 def title_of(subject: AppOrGroup) -> str:
-    """The name of an app, or a release group, in chats, as in Flagger.
+    """Return the name of an app, or a release group, in chats, as in Flagger.
 
     >>> from gitops_bg.core.model.version import AppKey
     >>> title_of(AppKey("shop", "web"))
@@ -101,7 +101,7 @@ def title_of(subject: AppOrGroup) -> str:
 
 
 def linkable(url: str) -> str:
-    """The address of a page as every chat takes it; empty where it is none of the web.
+    """Return the address of a page as every chat takes it; empty where it is none of the web.
 
     >>> linkable("https://git.example.com/shop/config/pulls/7?a=(b|c)"), linkable("javascript:alert(1)")
     ('https://git.example.com/shop/config/pulls/7?a=%28b%7Cc%29', '')
@@ -110,7 +110,7 @@ def linkable(url: str) -> str:
 
 
 def text_of(alert: Alert) -> str:
-    """An alert as plain text: its sentence, its facts, its links; what an author wrote in it calls nobody.
+    """Return an alert as plain text: its sentence, its facts, its links; what an author wrote in it calls nobody.
 
     Links stay as they are: `linkable` leaves no such character in them.
 
@@ -126,7 +126,7 @@ def text_of(alert: Alert) -> str:
 
 
 def url_of(to: Destination) -> str:
-    """The URL that apprise gets. Raises ``ValueError`` for an address, or a channel, that is none of the chat's.
+    """Return the URL that apprise gets. Raises ``ValueError`` for an address, or a channel, that is none of the chat's.
 
     >>> url_of(Destination("slack", "https://hooks.slack.com/services/T0/B0/x", "on-call"))
     'slack://gitops-bg@T0/B0/x/#on-call'

@@ -220,7 +220,7 @@ class MeasurementPool:
     # --- what the agent asks ------------------------------------------------------------------------------------
 
     def results(self, subject: AppOrGroup) -> tuple[MeasurementResult, ...]:
-        """The results that the record has not counted yet."""
+        """Return the results that the record has not counted yet."""
         with self._changed:
             found = [task.measured for task in self._tasks.get(subject, {}).values()]
         return tuple(measured for measured in found if measured)

@@ -52,7 +52,7 @@ class Provider(Protocol):
     """Measures. Called from several threads at once; every call must end within its own time limit."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
-        """The value that the provider's block of the template asks for; its secrets are filled in.
+        """Return the value that the provider's block of the template asks for; its secrets are filled in.
 
         Raises ``MeasuringFailed`` where the value is unavailable.
         """

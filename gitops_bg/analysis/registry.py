@@ -34,7 +34,7 @@ class Registry:
         self._lock = threading.Lock()
 
     def provider(self, name: str) -> Provider:
-        """The provider of this name. Raises ``MeasuringFailed`` where there is none, or it cannot be loaded."""
+        """Return the provider of this name. Raises ``MeasuringFailed`` where there is none, or it cannot be loaded."""
         with self._lock:
             if name not in self._made:
                 self._made[name] = OURS[name]() if name in OURS else _installed(name)

@@ -88,7 +88,7 @@ class Installation:
 
 
 def objects_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
-    """The objects of ``folder`` for an installation, in the order in which to apply them.
+    """Return the objects of ``folder`` for an installation, in the order in which to apply them.
 
     Rights in the namespaces of apps, settings and credentials come before the Deployment, which needs them. Raises
     `InvalidInput` for a file of ``folder`` that cannot be read.
@@ -100,12 +100,16 @@ def objects_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
 
 
 def monitoring_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
-    """The objects of ``folder`` by which the Prometheus operator watches an installation: none that the agent needs."""
+    """Return the objects of ``folder`` by which the Prometheus operator watches an installation: none that the agent
+    needs.
+    """
     return tuple(_placed(each, wanted) for each in _written(folder / MONITORING))
 
 
 def bindings_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
-    """What gives the agent its rights where apps may live: one binding for the cluster, or one in each namespace."""
+    """Return what gives the agent its rights where apps may live: one binding for the cluster, or one in each
+    namespace.
+    """
     watched = wanted.watched
     own = tuple(
         _placed(each, wanted) for each in _read(folder, _ALL_NAMESPACES if watched.everywhere else _ONE_NAMESPACE)
@@ -134,12 +138,12 @@ def settings_watching(settings: Mapping[str, str], watched: Watched) -> Mapping[
 
 
 def settings_digest(settings: Mapping[str, str]) -> str:
-    """A short name for settings that changes with them."""
+    """Return a short name for settings that changes with them."""
     return hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def image_of(objects: tuple[Object, ...]) -> str:
-    """The image of the agent."""
+    """Return the image of the agent."""
     return next(str(_container(each)["image"]) for each in objects if each["kind"] == DEPLOYMENTS.name)
 
 
@@ -271,7 +275,7 @@ _ENABLED_BY = {f"{MONITORING}.yaml": "monitoring.enabled", "networkpolicy.yaml":
 
 
 def templates(folder: Path) -> Mapping[str, str]:
-    """The text of each template by its file name, from the files in ``folder``."""
+    """Return the text of each template by its file name, from the files in ``folder``."""
     found: dict[str, list[str]] = {}
     for body in objects_of(folder, _ANYWHERE):
         if body["kind"] != NAMESPACES.name:

@@ -124,7 +124,7 @@ class Cluster:
         count: Count = lambda *_: None,
         on_group: Callable[[GroupKey], None] | None = None,
     ) -> "Cluster":
-        """A cluster with caches of ``namespaces`` (none: all).
+        """Return a cluster with caches of ``namespaces`` (none: all).
 
         ``on_change`` is called with each changed app, on a watch's thread, and ``on_group`` with each release group
         that is new there, one of whose Jobs changed, or of which somebody asks something.
@@ -150,7 +150,7 @@ class Cluster:
 
     @classmethod
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":
-        """A cluster without caches: everything is read when needed."""
+        """Return a cluster without caches: everything is read when needed."""
         return cls.over(Client(access), namespaces)
 
     @classmethod
@@ -204,23 +204,23 @@ class Cluster:
         return self.caches.alive and (self._jobs is None or self._jobs.alive)
 
     def apps(self, namespace: str = "") -> list[AppKey]:
-        """The apps whose BlueGreenDeployment is ours, sorted; those of one namespace, or of all."""
+        """Return the apps whose BlueGreenDeployment is ours, sorted; those of one namespace, or of all."""
         return sorted(self.bgds(namespace))
 
     def bgds(self, namespace: str = "") -> dict[AppKey, AppState]:
-        """The live BlueGreenDeployments that are ours, as `apps`."""
+        """Return the live BlueGreenDeployments that are ours, as `apps`."""
         states = (state for state in self._reader.apps() if namespace in ("", state.meta.namespace))
         found = {AppKey(state.meta.namespace, state.meta.name): state for state in states}
         return {app: state for app, state in found.items() if not app_owner_of(state, app, self._us)}
 
     def own_bgd(self, app: AppKey) -> AppState | None:
-        """The live BlueGreenDeployment of an app, if it is ours."""
+        """Return the live BlueGreenDeployment of an app, if it is ours."""
         state = self._reader.app(app)
         return state if state is not None and not app_owner_of(state, app, self._us) else None
 
     def groups(self, namespace: str) -> list[GroupKey]:
-        """The live release groups of a namespace that follow what this agent follows; none where they cannot be listed:
-        then no route counts as one of a group that left main, and stays.
+        """Return the live release groups of a namespace that follow what this agent follows; none where they cannot be
+        listed: then no route counts as one of a group that left main, and stays.
         """
         try:
             return self.release_groups.live([namespace])
@@ -230,23 +230,25 @@ class Cluster:
             return []
 
     def known_groups(self) -> list[GroupKey]:
-        """The live release groups that follow what this agent follows, as far as they are watched."""
+        """Return the live release groups that follow what this agent follows, as far as they are watched."""
         ours = (each.meta for each in self.caches.groups() if Ownership(each.repository, each.cluster) == self._us)
         return [GroupKey(each.namespace, each.name) for each in ours]
 
     def uid_of(self, subject: AppOrGroup) -> str:
-        """The uid of the live object of an app or a release group, as it was seen last; empty where there is none."""
+        """Return the uid of the live object of an app or a release group, as it was seen last; empty where there is
+        none.
+        """
         if isinstance(subject, GroupKey):
             return self.release_groups.uid_of(subject)
         state = self._reader.app(subject)
         return state.meta.uid if state is not None else ""
 
     def has_namespace(self, name: str) -> bool:
-        """Whether a namespace exists now, never cached."""
+        """Return whether a namespace exists now, never cached."""
         return self.client.get(NAMESPACES, "", name) is not None
 
     def is_open(self, namespace: str) -> bool:
-        """Whether a namespace exists, and all that is in it is known."""
+        """Return whether a namespace exists, and all that is in it is known."""
         return self.caches.unknown(namespace) is None and self.has_namespace(namespace)
 
     def demand_known(self, namespace: str) -> None:
@@ -258,22 +260,22 @@ class Cluster:
             raise error
 
     def since(self, app: AppKey, condition: str) -> datetime | None:
-        """Since when a condition of the app has its status; None where that is unknown."""
+        """Return since when a condition of the app has its status; None where that is unknown."""
         state = self._reader.app(app)
         return since(state, condition) if state else None
 
     def bgd(self, app: AppKey) -> AppState | None:
-        """The live BlueGreenDeployment, whoever created it."""
+        """Return the live BlueGreenDeployment, whoever created it."""
         return self._reader.app(app)
 
     def service_ports(self, service: AppKey) -> frozenset[int]:
-        """The numbers of the ports of a Service; none where there is no such Service."""
+        """Return the numbers of the ports of a Service; none where there is no such Service."""
         state = self._reader.service(service.namespace, service.name)
         ports = reread_json(state.content)["spec"].get("ports") if state is not None else None
         return frozenset(each["port"] for each in ports or ())
 
     def seen(self, app: AppKey) -> Seen:
-        """The live BlueGreenDeployment, its record and its version, all of one moment."""
+        """Return the live BlueGreenDeployment, its record and its version, all of one moment."""
         state = self._reader.app(app)
         if state is None:
             return Seen(None, Record(), "")
@@ -281,34 +283,36 @@ class Cluster:
         return Seen(_manifest(app, state, status), record_in(status), state.meta.version, pull_in(status))
 
     def manifest(self, app: AppKey) -> Object | None:
-        """The live BlueGreenDeployment as an object, for `spec.app.load.app_config_from_live`."""
+        """Return the live BlueGreenDeployment as an object, for `spec.app.load.app_config_from_live`."""
         state = self._reader.app(app)
         return None if state is None else _manifest(app, state, state.status.read())
 
     def record(self, app: AppKey) -> Record:
-        """The record of an app; the empty one where there is none yet."""
+        """Return the record of an app; the empty one where there is none yet."""
         return load(self._reader.app(app))
 
     def record_was_edited(self, app: AppKey) -> bool:
-        """Whether somebody edited the record of an app: then it has none, until the next save."""
+        """Return whether somebody edited the record of an app: then it has none, until the next save."""
         state = self._reader.app(app)
         return state is not None and state.edited
 
     def observe(self, app: AppKey, config: AppConfig | None, record: Record, now: datetime | None = None) -> Observed:
-        """The live state of an app; Git's part stays empty. ``config`` None: the folder left main; ``now`` None: nobody
-        asks why pods are late.
+        """Return the live state of an app; Git's part stays empty. ``config`` None: the folder left main; ``now`` None:
+        nobody asks why pods are late.
         """
         return observe(app, gather(self.sources, app, config, record, now), config, record, self._settled, self._us)
 
     def left_manifests(self, config: AppConfig) -> tuple[Problem, ...]:
-        """A problem for each active Service that is live as a manifest said it which is in the folder no more."""
+        """Return a problem for each active Service that is live as a manifest said it which is in the folder no
+        more.
+        """
         app, workloads = config.app, self.sources.workloads
         return left_manifests(
             config, lambda name: self._reader.service(app.namespace, name), lambda: workloads.current(app).snapshots()
         )
 
     def secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
-        """The present data of a Secret, never cached. Raises `NotFound` where there is none."""
+        """Return the present data of a Secret, never cached. Raises `NotFound` where there is none."""
         found = self.client.get(SECRETS, namespace, name)
         if found is None:
             raise NotFound(f"{SECRETS.called(namespace, name)} does not exist in this cluster")
@@ -388,7 +392,7 @@ class Cluster:
         return True
 
     def measured(self, subject: AppOrGroup, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
-        """The results of the Jobs that the record waits for, see `Jobs.measured`."""
+        """Return the results of the Jobs that the record waits for, see `Jobs.measured`."""
         return self._jobs.measured(subject, record, now) if self._jobs is not None else ()
 
     def measure(
@@ -411,7 +415,7 @@ class Cluster:
             self.events.put(KubernetesEvent(subject, uid, reason, message, warning, now))
 
     def requests(self, app: AppKey) -> tuple[Request, ...]:
-        """The requests of the app, oldest first, answered or not; none where it does not exist."""
+        """Return the requests of the app, oldest first, answered or not; none where it does not exist."""
         state = self._reader.app(app)
         return requests_of(state.request) if state is not None else ()
 

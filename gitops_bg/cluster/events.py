@@ -125,7 +125,7 @@ class EventSink:
 
 
 def event_object(event: KubernetesEvent, name: str, count: int, since: str, reporter: str) -> Object:
-    """The manifest of an Event (core/v1, which `kubectl describe` reads on every server)."""
+    """Return the manifest of an Event (core/v1, which `kubectl describe` reads on every server)."""
     about = event.about
     return {
         "apiVersion": EVENTS.api_version,
@@ -150,7 +150,7 @@ def event_object(event: KubernetesEvent, name: str, count: int, since: str, repo
 
 
 def event_name(event: KubernetesEvent) -> str:
-    """The name of an Event: the same for the same text about the same object."""
+    """Return the name of an Event: the same for the same text about the same object."""
     what = "\0".join((event.uid, event.reason, event.message))
     return f"{event.about.name[:200]}.{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 

@@ -99,7 +99,7 @@ class GroupCluster:
         self._requests = OperatorRequests(RELEASE_GROUPS, client.get, client.merge_patch, _answered)
 
     def seen(self, group: GroupKey) -> SeenGroup:
-        """The live ReleaseGroup and its record. Raises `InvalidInput` for a damaged record."""
+        """Return the live ReleaseGroup and its record. Raises `InvalidInput` for a damaged record."""
         body = self._client.get(RELEASE_GROUPS, group.namespace, group.name)
         if body is None:
             self._uids.pop(group, None)
@@ -108,16 +108,18 @@ class GroupCluster:
         return SeenGroup(body, load_group_record(body))
 
     def uid_of(self, group: GroupKey) -> str:
-        """The uid that the live ReleaseGroup had when it was `seen` last; empty where there was none."""
+        """Return the uid that the live ReleaseGroup had when it was `seen` last; empty where there was none."""
         return self._uids.get(group, "")
 
     def live(self, namespaces: Collection[str]) -> list[GroupKey]:
-        """All groups that are live in some namespaces (none: all) and ours; none where the cluster lacks the kind."""
+        """Return all groups that are live in some namespaces (none: all) and ours; none where the cluster lacks the
+        kind.
+        """
         found = (body["metadata"] for body in self._live(namespaces))
         return [GroupKey(each["namespace"], each["name"]) for each in found]
 
     def mains(self, namespaces: Collection[str]) -> frozenset[Main]:
-        """The mains that the records of these groups were decided from; those that nobody can read name none."""
+        """Return the mains that the records of these groups were decided from; those that nobody can read name none."""
         return frozenset(_record_or_why_not(body)[0].main for body in self._live(namespaces))
 
     def _live(self, namespaces: Collection[str]) -> Iterator[Object]:
@@ -128,7 +130,7 @@ class GroupCluster:
         return filter(self.is_ours, bodies)
 
     def is_ours(self, body: Object) -> bool:
-        """Whether the object names the repository and cluster that this agent follows."""
+        """Return whether the object names the repository and cluster that this agent follows."""
         return not self._us.repository or Ownership.of(body["metadata"].get("annotations") or {}) == self._us
 
     def observe(
@@ -139,8 +141,8 @@ class GroupCluster:
         members: Mapping[str, Member],
         in_main: Collection[GroupKey] = (),
     ) -> ObservedGroup:
-        """All that is live of a group. ``members`` is what the agent knows of its apps, ``spec`` what Git says of it,
-        ``in_main`` are all groups that Git has.
+        """Return all that is live of a group. ``members`` is what the agent knows of its apps, ``spec`` what Git says
+        of it, ``in_main`` are all groups that Git has.
         """
         found = self._routes(group)
         routes = None if found is None else [each for each in found if _is_of(group, each)]

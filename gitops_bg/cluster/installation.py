@@ -84,7 +84,7 @@ def _change(body: Object, before: Object | None, after: Object) -> Change:
 
 
 def removable(objects: Iterable[Object]) -> tuple[Object, ...]:
-    """What is removed with the agent, in that order: its pods, its Service and who reaches it, its rights.
+    """Return what is removed with the agent, in that order: its pods, its Service and who reaches it, its rights.
 
     Without the agent every ReplicaSet and Service stays as it is, and serves. The kinds stay, too: with them all
     records would go. So do the roles by which people see them.
@@ -95,12 +95,12 @@ def removable(objects: Iterable[Object]) -> tuple[Object, ...]:
 
 
 def definitions(objects: Iterable[Object]) -> tuple[Object, ...]:
-    """The CustomResourceDefinitions among objects."""
+    """Return the CustomResourceDefinitions among objects."""
     return tuple(each for each in objects if each["kind"] == DEFINITIONS.name)
 
 
 def roles_for_people(objects: Iterable[Object]) -> tuple[Object, ...]:
-    """The roles that add our kinds to `view` and `edit`; they go with the kinds."""
+    """Return the roles that add our kinds to `view` and `edit`; they go with the kinds."""
     return tuple(filter(_is_for_people, objects))
 
 
@@ -136,20 +136,20 @@ def demand_own(client: Client, namespace: str) -> None:
 
 
 def settings_of(client: Client, namespace: str) -> Mapping[str, str]:
-    """The settings of an installed agent; empty where there are none."""
+    """Return the settings of an installed agent; empty where there are none."""
     found: Mapping[str, str] = (client.get(CONFIG_MAPS, namespace, NAME) or {}).get("data") or {}
     return found
 
 
 def watched_now(client: Client, settings: Mapping[str, str]) -> Watched | None:
-    """Where an installed agent has its rights, by its settings and what is bound; None: nobody said yet."""
+    """Return where an installed agent has its rights, by its settings and what is bound; None: nobody said yet."""
     everywhere = client.get(CLUSTER_ROLE_BINDINGS, "", NAME) is not None
     namespaces = tuple(settings.get(WATCHED, "").split())
     return Watched(namespaces, everywhere, settings.get(IMPERSONATED, "")) if everywhere or namespaces else None
 
 
 def superseded(folder: Path, wanted: Installation, before: Watched | None) -> tuple[Object, ...]:
-    """The bindings that an agent had before, and is to have no longer."""
+    """Return the bindings that an agent had before, and is to have no longer."""
     once = before or Watched()
     kept = {_key(each) for each in bindings_of(folder, wanted)}
     scopes = (replace(once, everywhere=True), replace(once, everywhere=False))
@@ -162,7 +162,9 @@ def _key(body: Object) -> tuple[str, str, str]:
 
 
 def apps_of(client: Client) -> list[str]:
-    """The BlueGreenDeployments and ReleaseGroups of all namespaces, as NAMESPACE/NAME; none without those kinds."""
+    """Return the BlueGreenDeployments and ReleaseGroups of all namespaces, as NAMESPACE/NAME; none without those
+    kinds.
+    """
     found = (each for kind in (APPS, RELEASE_GROUPS) if client.serves(kind) for each in client.list(kind))
     return sorted("/".join(name_of(each)) for each in found)
 
@@ -184,23 +186,25 @@ class MissingPart:
 
 
 def kinds_served(client: Client) -> bool:
-    """Whether the API server serves our kinds; right after they were applied it does not yet."""
+    """Return whether the API server serves our kinds; right after they were applied it does not yet."""
     return client.serves(APPS) and client.serves(RELEASE_GROUPS)
 
 
 def is_ready(client: Client, namespace: str) -> bool:
-    """Whether every pod of the agent's newest Deployment is available, and none of an earlier one is left."""
+    """Return whether every pod of the agent's newest Deployment is available, and none of an earlier one is left."""
     live = client.get(DEPLOYMENTS, namespace, NAME)
     return live is not None and _is_ready(live)
 
 
 def is_gone(client: Client, namespace: str) -> bool:
-    """Whether no pod of the agent is left."""
+    """Return whether no pod of the agent is left."""
     return not client.list(PODS, namespace, AGENTS)
 
 
 def missing(client: Client, namespace: str) -> tuple[MissingPart, ...]:
-    """What keeps the agent from being ready, as far as it can be told now; empty for pods that are just starting."""
+    """Return what keeps the agent from being ready, as far as it can be told now; empty for pods that are just
+    starting.
+    """
     live = client.get(DEPLOYMENTS, namespace, NAME)
     if live is None:
         return (MissingPart(f"there is no Deployment {namespace}/{NAME}", "gitops-bg install"),)

@@ -40,7 +40,7 @@ _NAMES = {"int": "int_type", "bool": "bool_type", "float": "float_type", "dict":
 
 
 def lint(document: Document) -> Iterator[Problem]:
-    """The fields of an object that Kubernetes does not know, that have a wrong type, or that are missing.
+    """Yield the fields of an object that Kubernetes does not know, that have a wrong type, or that are missing.
 
     For a kind that is not Kubernetes' own, only the pod template is checked.
     """

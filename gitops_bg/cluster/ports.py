@@ -42,7 +42,7 @@ class TrafficRoutes(Protocol):
     """Where traffic goes at one moment. Pure."""
 
     def view(self, look: AppContext, name: str) -> ServiceView | None:
-        """The route of this name, compared with Git; None where there is none."""
+        """Return the route of this name, compared with Git; None where there is none."""
 
 
 class TrafficRouter(Protocol):
@@ -55,14 +55,14 @@ class TrafficRouter(Protocol):
     def current(
         self, app: AppKey, names: Iterable[str], *, adopting: bool = False, returning: bool = False
     ) -> TrafficRoutes:
-        """Where the routes of these names send traffic, from the caches.
+        """Return where the routes of these names send traffic, from the caches.
 
         ``adopting``: ask the server as well how many pods serve through the routes that are not ours yet.
         ``returning``: ask it as well whose pods the routes lead to once they are handed back.
         """
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str], *, alone: bool = False) -> str:
-        """The route of live traffic that leads to pods with these labels, read live; empty for none.
+        """Return the route of live traffic that leads to pods with these labels, read live; empty for none.
 
         Where only those that lead to their version ``alone`` are asked for, one that leads to whatever else fits is
         none.
@@ -77,8 +77,8 @@ class TrafficRouter(Protocol):
         """
 
     def reaching(self, app: AppKey, config: AppConfig | None, digest: str) -> str:
-        """The route of live traffic, whoever has it, by which requests still reach pods of a version, read live; empty
-        for none. Those follow a route a moment later.
+        """Return the route of live traffic, whoever has it, by which requests still reach pods of a version, read live;
+        empty for none. Those follow a route a moment later.
         """
 
     def point(self, app: AppKey, config: AppConfig | None, action: PointPreview) -> Entries:
@@ -100,17 +100,19 @@ class TrafficRouter(Protocol):
         """
 
     def owned(self, app: AppKey, uid: str, former: Sequence[str] = ()) -> Iterable[tuple[Kind, State]]:
-        """The live objects of routes that the object with this uid owns: those that it names, and ``former`` ones."""
+        """Return the live objects of routes that the object with this uid owns: those that it names, and ``former``
+        ones.
+        """
 
 
 class SeenWorkloads(Protocol):
     """The workloads of an app at one moment. Pure."""
 
     def views(self, look: AppContext) -> tuple[ReplicaSetView, ...]:
-        """The view of each workload, compared with its version in the record."""
+        """Return the view of each workload, compared with its version in the record."""
 
     def snapshots(self) -> Mapping[str, str]:
-        """The pod templates that they were created from, by short digest."""
+        """Return the pod templates that they were created from, by short digest."""
 
 
 class Workloads(Protocol):
@@ -120,7 +122,7 @@ class Workloads(Protocol):
     """
 
     def current(self, app: AppKey) -> SeenWorkloads:
-        """The workloads of the app, from the caches."""
+        """Return the workloads of the app, from the caches."""
 
     def require_available(self, app: AppKey, number: int, digest: str, needed: int) -> None:
         """Check I1 live: raise `WorldChanged` where a version has fewer available pods than ``needed``."""
@@ -141,4 +143,4 @@ class Workloads(Protocol):
         """Delete a workload; one deleted already is no error."""
 
     def owned(self, app: AppKey, uid: str) -> Iterable[tuple[Kind, State]]:
-        """The live workloads that the object with this uid owns."""
+        """Return the live workloads that the object with this uid owns."""

@@ -93,7 +93,7 @@ def reread_json(text: str | bytes) -> Any:
 
 
 def sorted_json(value: Any) -> bytes:
-    """The JSON of a value with sorted keys: the same bytes for the same content.
+    """Return the JSON of a value with sorted keys: the same bytes for the same content.
 
     >>> sorted_json({"b": [1, True], "a": None})
     b'{"a":null,"b":[1,true]}'
@@ -196,7 +196,7 @@ class PackedJson:
         return cls(zlib.compress(msgspec.json.encode(value), _LEVEL))
 
     def read(self) -> Any:
-        """The value, made anew: whoever gets it may change it."""
+        """Return the value, made anew: whoever gets it may change it."""
         return reread_json(zlib.decompress(self.packed))
 
 
@@ -205,7 +205,7 @@ _PARTS = re.compile(r"[^@]*?(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]*))?(?:@(?P<di
 
 
 def parts_of(image: str) -> tuple[str, str]:
-    """The tag and the digest of an image reference; each empty where there is none.
+    """Return the tag and the digest of an image reference; each empty where there is none.
 
     >>> parts_of("localhost:5000/web:1.4@sha256:" + "0" * 64)[0], parts_of("localhost:5000/web")
     ('1.4', ('', ''))
@@ -215,7 +215,7 @@ def parts_of(image: str) -> tuple[str, str]:
 
 
 def tag_of(template: str) -> str:
-    """The tag of the first image of a pod template (JSON; empty: unknown), cut where it is long; or empty.
+    """Return the tag of the first image of a pod template (JSON; empty: unknown), cut where it is long; or empty.
 
     >>> tag_of('{"spec":{"containers":[{"name":"web","image":"shop/web:2.5.0"}]}}'), tag_of("")
     ('2.5.0', '')
@@ -250,7 +250,7 @@ class ImageChange:
 
 
 def image_changes(before: str, after: str) -> tuple[ImageChange, ...]:
-    """The containers of two pod templates (JSON) whose images differ; none where one of the two is unknown."""
+    """Return the containers of two pod templates (JSON) whose images differ; none where one of the two is unknown."""
     old, new = dict(images_in(before)), dict(images_in(after))
     names = dict.fromkeys((*new, *old)) if old and new else {}
     changes = (ImageChange(name, old.get(name, ""), new.get(name, "")) for name in names)
@@ -259,7 +259,7 @@ def image_changes(before: str, after: str) -> tuple[ImageChange, ...]:
 
 @lru_cache(maxsize=256)
 def images_in(template: str) -> tuple[tuple[str, str], ...]:
-    """Each container of a pod template with its image, those of init containers last; or none."""
+    """Return each container of a pod template with its image, those of init containers last; or none."""
     try:
         spec: Any = read_json(template)["spec"] if template else {}
         containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]

@@ -131,7 +131,9 @@ def decide_group(
 
 
 def learnt(desired: DesiredGroup, before: GroupRecord, decision: GroupDecision) -> GroupDecision:
-    """The decision with the main that it was made from in its record, and silent where another agent knows more."""
+    """Return the decision with the main that it was made from in its record, and silent where another agent knows
+    more.
+    """
     main, record = desired.main, decision.record
     is_silent = decision.silent or main.is_silent(changed=record != before)
     known = main.learnt(record.main, saved=record != before)

@@ -34,7 +34,7 @@ def check(world: World, actions: tuple[Action, ...]) -> None:
 
 
 def violations(world: World, actions: tuple[Action, ...]) -> Iterator[str]:
-    """What is wrong with these actions on this world, one sentence each."""
+    """Yield what is wrong with these actions on this world, one sentence each."""
     switches = [action for action in actions if isinstance(action, SwitchTraffic)]
     if len({switch.digest for switch in switches}) > 1 or len({switch.name for switch in switches}) < len(switches):
         yield "I4: more than one switch in one decision"

@@ -167,7 +167,7 @@ def job_name(subject: "AppOrGroup", measurement: "MeasurementId") -> str:
 
 
 def page_url(dashboard: str, subject: AppOrGroup) -> str:
-    """The page of an app or a release group on the dashboard; empty where that has no address that others reach.
+    """Return the page of an app or a release group on the dashboard; empty where that has no address that others reach.
 
     >>> page_url("https://bg.example.com", AppKey("shop", "web")), page_url("", AppKey("shop", "web"))
     ('https://bg.example.com/apps/shop/web', '')

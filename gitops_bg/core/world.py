@@ -24,8 +24,8 @@ from gitops_bg.core.model.version import Snapshot, Source, Stage, SubjectKind, V
 
 
 def resolve(record: Record, snapshot: Snapshot) -> str:
-    """The digest under which a record knows a snapshot: its own, or that of an equal snapshot with an
-    unknown prefix.
+    """Return the digest under which a record knows a snapshot: its own, or that of an equal snapshot with an unknown
+    prefix.
     """
     if record.version(snapshot.digest):
         return snapshot.digest
@@ -73,8 +73,8 @@ class World:
         return "" if self.desired.primary is Missing.ABSENT else self.record.git.primary
 
     def resolve(self, snapshot: Snapshot) -> str:
-        """The digest under which the record knows a snapshot: its own, or that of an equal snapshot with an unknown
-        prefix.
+        """Return the digest under which the record knows a snapshot: its own, or that of an equal snapshot with an
+        unknown prefix.
         """
         return resolve(self.record, snapshot)
 
@@ -200,7 +200,7 @@ class World:
         return self.record.operator.resumed_by(self.now, suspended=self.suspended)
 
     def waits_since(self, moment: datetime) -> datetime:
-        """When a wait with a deadline began, as it counts: anew with the end of a suspension.
+        """Return when a wait with a deadline began, as it counts: anew with the end of a suspension.
 
         Nothing that could end the wait happens during one, so no suspension makes anything late.
         """
@@ -271,30 +271,30 @@ class World:
     # --- what is live ---------------------------------------------------------------------------------------
 
     def replica_set(self, digest: str) -> ReplicaSetView | None:
-        """The ReplicaSet of a version, if it is ours and is not being deleted."""
+        """Return the ReplicaSet of a version, if it is ours and is not being deleted."""
         for view in self.observed.replica_sets:
             if view.snapshot.digest == digest and view.ours and not view.deleting:
                 return view
         return None
 
     def auxiliary_object(self, auxiliary_object: AuxiliaryObject) -> AuxiliaryView | None:
-        """The observed state of an auxiliary object; None where there is none."""
+        """Return the observed state of an auxiliary object; None where there is none."""
         return next(
             (view for view in self.observed.auxiliary_objects if view.auxiliary_object == auxiliary_object), None
         )
 
     def on_every_node(self, digest: str) -> bool:
-        """Whether a DaemonSet runs a version."""
+        """Return whether a DaemonSet runs a version."""
         version = self.record.version(digest)
         return version is not None and version.on_every_node
 
     def available(self, digest: str) -> int:
-        """How many pods of a version are available (ready for ``minReadySeconds``)."""
+        """Return how many pods of a version are available (ready for ``minReadySeconds``)."""
         view = self.replica_set(digest)
         return view.available if view else 0
 
     def snapshot(self, version: Version) -> Snapshot:
-        """The snapshot of a version with its text, from wherever it is still known: record, Git, ReplicaSet."""
+        """Return the snapshot of a version with its text, from wherever it is still known: record, Git, ReplicaSet."""
         if version.snapshot.text:
             return version.snapshot
         text = next(filter(None, self._texts(version.digest)), "")
@@ -326,16 +326,18 @@ class World:
                 yield view.name, view
 
     def follows(self, former: FormerService) -> bool:
-        """Whether a Service that Git no longer names for live traffic still moves with it."""
+        """Return whether a Service that Git no longer names for live traffic still moves with it."""
         until = self.followed_until(former)
         return not former.preview and (until is None or self.now < until)
 
     def is_followed(self, name: str) -> bool:
-        """Whether a Service carried live traffic until of late, and still moves with it, whatever it is named for."""
+        """Return whether a Service carried live traffic until of late, and still moves with it, whatever it is named
+        for.
+        """
         return any(each.name == name and self.follows(each) for each in self.record.last_read.former_services)
 
     def followed_until(self, former: FormerService) -> datetime | None:
-        """When a former Service stops to follow: a whole delay after it left Git.
+        """Return when a former Service stops to follow: a whole delay after it left Git.
 
         None while it is in Git, or where the delay has no end. One that is to show the preview has one: the default.
         """
@@ -346,11 +348,11 @@ class World:
         return former.left_at + timedelta(seconds=seconds) if former.left_at and seconds is not None else None
 
     def is_selected(self, digest: str) -> bool:
-        """Whether any live active Service selects a version, whatever the record says."""
+        """Return whether any live active Service selects a version, whatever the record says."""
         return any(view is not None and view.digest == short(digest) for _, view in self.active_services)
 
     def is_selected_by_all(self, digest: str) -> bool:
-        """Whether every active Service exists and selects a version."""
+        """Return whether every active Service exists and selects a version."""
         return all(view is not None and view.digest == short(digest) for _, view in self.active_services)
 
     # --- what the steps of `core.delivery` ask (`core.delivery.world.DeliveryWorld`) -------------------------
@@ -376,13 +378,13 @@ class World:
         return self.record.git.lost, self.record.git.history
 
     def with_history(self, lost: str, told: str) -> "World":
-        """The same world with that in its record."""
+        """Return the same world with that in its record."""
         return self.with_part(replace(self.record.git, lost=lost, history=told))
 
     def with_ledger_entry_of(
         self, event: Event, digest: str = "", *, reason: str = "", by: str = "", commit: str = ""
     ) -> "World":
-        """The same world with one more ledger entry, about a version that may be forgotten, or about none."""
+        """Return the same world with one more ledger entry, about a version that may be forgotten, or about none."""
         return self.with_ledger_entry(event, to=self.record.version(digest), reason=reason, by=by, commit=commit)
 
     # --- answers --------------------------------------------------------------------------------------------

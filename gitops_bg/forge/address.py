@@ -158,7 +158,8 @@ def _without_api(path: str) -> str:
 
 
 def commit_url(url: str, commit: str, *, kind: str = "", address: str = "") -> str:
-    """The page of a commit of the repository with this remote URL; empty where nothing says which forge that is on.
+    """Return the page of a commit of the repository with this remote URL; empty where nothing says which forge that is
+    on.
 
     ``kind`` and ``address`` are `forge.type` and `forge.url` of the settings.
 

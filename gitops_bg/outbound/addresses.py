@@ -42,7 +42,7 @@ class AddressRules:
         return self.refusal(host) if is_address(host) else ""
 
     def refusal(self, text: str) -> str:
-        """Why no call may go to an address; empty where it may.
+        """Return why no call may go to an address; empty where it may.
 
         >>> AddressRules().refusal("10.0.0.7")
         ''
@@ -74,7 +74,7 @@ def networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 
 def is_address(host: str) -> bool:
-    """Whether a host is an address and no name.
+    """Return whether a host is an address and no name.
 
     >>> is_address("10.0.0.7"), is_address("::1"), is_address("shop.example")
     (True, True, False)
@@ -112,7 +112,7 @@ _REMEDY = "call a Service by its name; if it is meant, the agent needs --allow-a
 
 
 def refused_addresses(document: Document) -> Iterator[Problem]:
-    """The fields of templates, hooks and alerts with an address that the agent refuses to call."""
+    """Yield the fields of templates, hooks and alerts with an address that the agent refuses to call."""
     for path, text in _addresses(document.value, ()):
         if why := _refusal(text):
             yield document.problem(path, f"the agent refuses to call it: {why}", _REMEDY)

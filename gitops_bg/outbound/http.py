@@ -85,7 +85,7 @@ class HttpAnswer:
     """Whether somebody else than the author named the address: then nothing of the body is quoted."""
 
     def json(self) -> Any:
-        """The body as JSON. Raises ``MeasuringFailed`` where it is not JSON, or the status is not 2xx."""
+        """Return the body as JSON. Raises ``MeasuringFailed`` where it is not JSON, or the status is not 2xx."""
         self.require_success()
         try:
             return read_json(self.body)
@@ -129,7 +129,7 @@ def exchange(client: httpx.Client, request: HttpRequest) -> HttpAnswer:
 
 
 def reason_of(error: Exception) -> str:
-    """Why there was no answer: in words of ours where the library's have in them what a server sent."""
+    """Return why there was no answer: in words of ours where the library's have in them what a server sent."""
     if isinstance(error, httpx.RemoteProtocolError):
         return "it ended the connection" if "disconnected" in str(error) else "it answered what is no HTTP"
     if isinstance(error, httpx.ProxyError):
@@ -139,8 +139,8 @@ def reason_of(error: Exception) -> str:
 
 
 def client_for(trust: Trust, timeout: float) -> httpx.Client:
-    """A client that keeps its connections until it is closed. ``timeout`` in seconds applies to each step
-    of a request.
+    """Return a client that keeps its connections until it is closed. ``timeout`` in seconds applies to each step of a
+    request.
     """
     limits = httpx.Limits(keepalive_expiry=_KEPT_SECONDS)
     return httpx.Client(verify=tls_context(trust), timeout=timeout, limits=limits)
@@ -211,7 +211,7 @@ def _border(place: str) -> Iterator[None]:
 
 @lru_cache(maxsize=32)
 def tls_context(trust: Trust) -> ssl.SSLContext:
-    """The TLS context for this trust; cached, because creating one takes longer than a request."""
+    """Return the TLS context for this trust; cached, because creating one takes longer than a request."""
     context = ssl.create_default_context(cadata=trust.authorities or None)
     if trust.insecure:
         context.check_hostname = False
@@ -237,7 +237,7 @@ class Poster:
     async def post(
         self, url: str, headers: list[tuple[str, str]], content: bytes, *, trust: Trust, most: int
     ) -> HttpAnswer:
-        """The response, with at most ``most`` bytes of its body. Raises PostFailed."""
+        """Return the response, with at most ``most`` bytes of its body. Raises PostFailed."""
         try:
             refused = self._rules.refusal_of_literal(httpx.URL(url).host)  # also where a proxy would be asked for it
             if refused:

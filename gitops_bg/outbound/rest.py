@@ -37,7 +37,7 @@ class Rate:
     """Seconds to wait before the next request."""
 
     def wait(self, now: datetime) -> timedelta | None:
-        """How long to send no request; None where the response does not ask to wait."""
+        """Return how long to send no request; None where the response does not ask to wait."""
         if self.retry_after is not None:
             return _bounded(timedelta(seconds=self.retry_after))
         if self.remaining == 0 and self.reset is not None:
@@ -46,7 +46,8 @@ class Rate:
 
 
 def rate_of(headers: Mapping[str, str], now: datetime) -> Rate:
-    """The limits of an answer: GitHub's ``x-ratelimit-*``, ``RateLimit-*`` of GitLab and the IETF, ``Retry-After``.
+    """Return the limits of an answer: GitHub's ``x-ratelimit-*``, ``RateLimit-*`` of GitLab and the IETF,
+    ``Retry-After``.
 
     >>> now = datetime(2026, 11, 22, 20, tzinfo=UTC)
     >>> rate_of({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1795377630"}, now).wait(now)
@@ -127,7 +128,7 @@ class Remembered:
         self._bytes = 0
 
     def get(self, url: str) -> HttpAnswer | None:
-        """The cached response of a URL, or None."""
+        """Return the cached response of a URL, or None."""
         if url in self._answers:
             self._answers.move_to_end(url)
         return self._answers.get(url)
@@ -170,7 +171,7 @@ class RestClient:
         return self._read(url) if method in _READS else self._send(method, url, body, {})
 
     def pages(self, path: str, query: Mapping[str, str]) -> Iterator[HttpAnswer]:
-        """Every page of a list, by `Link` or `X-Next-Page`, up to the first without success."""
+        """Yield every page of a list, by `Link` or `X-Next-Page`, up to the first without success."""
         asked: set[tuple[tuple[str, str], ...]] = set()
         following: Mapping[str, str] | None = query
         while following is not None:
@@ -215,7 +216,7 @@ class RestClient:
 
 
 def next_page(headers: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str] | None:
-    """The query of the next page, or None at the end.
+    """Return the query of the next page, or None at the end.
 
     Only the query of a link is used: behind a proxy a forge calls itself by another address.
 

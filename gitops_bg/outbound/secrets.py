@@ -37,7 +37,7 @@ class Secrets:
         self._hidden: set[str] = set()
 
     def value(self, name: str, key: str) -> str:
-        """A credential, hidden from now on, without a trailing line break. Raises ``NoSuchKey``."""
+        """Return a credential, hidden from now on, without a trailing line break. Raises ``NoSuchKey``."""
         text = self.setting(name, key)
         if text is None:
             raise NoSuchKey(f"Secret {self._namespace}/{name} has no key {key}")
@@ -45,7 +45,7 @@ class Secrets:
         return text
 
     def setting(self, name: str, key: str) -> str | None:
-        """A value of a Secret that is no credential, such as an address; None where the key is missing."""
+        """Return a value of a Secret that is no credential, such as an address; None where the key is missing."""
         if name not in self._seen:
             self._seen[name] = self._read(self._namespace, name)
         data = self._seen[name].get(key)
@@ -77,7 +77,7 @@ class Secrets:
             self.hide(b64encode(f"{url.username}:{url.password}".encode()).decode())
 
     def clean(self, text: str) -> str:
-        """The text without hidden parts."""
+        """Return the text without hidden parts."""
         return hidden(text, self._hidden)
 
 
@@ -118,7 +118,7 @@ def media_type(headers: Mapping[str, str]) -> str:
 
 
 def is_json(kind: str) -> bool:
-    """Whether a media type is JSON, also AWS' own.
+    """Return whether a media type is JSON, also AWS' own.
 
     >>> is_json("application/problem+json"), is_json("text/plain")
     (True, False)

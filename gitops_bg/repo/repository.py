@@ -219,12 +219,12 @@ class Repository:
             return self.poller.head()
 
     def contains(self, commit: str) -> bool:
-        """Whether main contains a commit; False for an unknown one."""
+        """Return whether main contains a commit; False for an unknown one."""
         with self.lock:
             return self.mirror.is_ancestor(commit, self.poller.head())
 
     def lost(self, commits: Iterable[str]) -> frozenset[str]:
-        """The commits that main does not contain; for many at once (after a restart)."""
+        """Return the commits that main does not contain; for many at once (after a restart)."""
         with self.lock:
             left = set(commits) - {self.poller.head()}
             if left:
@@ -234,7 +234,7 @@ class Repository:
     # What is at a commit.
 
     def apps(self, commit: str = "") -> Mapping[AppKey, str]:
-        """Every app of main with the id of its folder: equal ids mean equal files."""
+        """Return every app of main with the id of its folder: equal ids mean equal files."""
         with self.lock:
             return self._index.at(commit or self.poller.head())
 
@@ -245,22 +245,22 @@ class Repository:
             return self._index.places
 
     def entries_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, TreeEntry]]:
-        """The files of apps by name, unread, with blob ids by which parses can be cached."""
+        """Return the files of apps by name, unread, with blob ids by which parses can be cached."""
         with self.lock:
             return self._files.entries(apps, commit or self.poller.head())
 
     def read(self, entries: Iterable[TreeEntry]) -> Mapping[str, File]:
-        """The contents of entries, by path."""
+        """Return the contents of entries, by path."""
         with self.lock:
             return self._files.read(entries)
 
     def files_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, File]]:
-        """All YAML files of apps by name; missing blobs are fetched in one exchange."""
+        """Return all YAML files of apps by name; missing blobs are fetched in one exchange."""
         with self.lock:
             return self._files.of(apps, commit or self.poller.head())
 
     def files(self, app: AppKey, commit: str = "") -> Mapping[str, bytes | Problem]:
-        """The files of one app by name; a Problem in place of a file that must not be read."""
+        """Return the files of one app by name; a Problem in place of a file that must not be read."""
         return {name: file.content for name, file in self.files_of([app], commit)[app].items()}
 
     def settings_file(self, commit: str = "") -> bytes | Problem | None:
@@ -268,28 +268,34 @@ class Repository:
         return self.text_file(SETTINGS_FILE, commit)
 
     def groups(self, commit: str = "") -> Mapping[GroupKey, str]:
-        """The release groups of main, the folders two levels below ``groups/``, with the object ids of the folders."""
+        """Return the release groups of main, the folders two levels below ``groups/``, with the object ids of the
+        folders.
+        """
         with self.lock:
             return groups_at(self._trees, commit or self.poller.head())
 
     def files_below(self, folder: str, commit: str = "") -> Mapping[str, File]:
-        """All YAML files below another folder of the repository (``analysis``, ``policies``, ``groups``), by path."""
+        """Return all YAML files below another folder of the repository (``analysis``, ``policies``, ``groups``), by
+        path.
+        """
         with self.lock:
             return self._files.below(folder, commit or self.poller.head(), lenient=True)
 
     def changes_below(self, folder: str, most: int = 20) -> Sequence[str]:
-        """The commits of main's line that changed something below a folder, newest first, up to ``most``."""
+        """Return the commits of main's line that changed something below a folder, newest first, up to ``most``."""
         with self.lock:
             steps = self._mainline.steps(self.poller.head())
             return list(islice(changes_of(self.mirror, steps, folder), most))
 
     def removed_files(self, app: AppKey) -> frozenset[str]:
-        """The names of the files that ever left an app's folder, as main was read last; also of those that are back."""
+        """Return the names of the files that ever left an app's folder, as main was read last; also of those that are
+        back.
+        """
         with self.lock:
             return self._removals.of(self._index.places.folder(app), self.poller.head())
 
     def landing_of(self, commit: str) -> str:
-        """The commit of main's own line that merged another one; empty where main does not have it."""
+        """Return the commit of main's own line that merged another one; empty where main does not have it."""
         with self.lock:
             return self._mainline.landing(commit, self.poller.head())
 
@@ -300,8 +306,8 @@ class Repository:
             return file.content if file is not None and isinstance(file.content, bytes) else None
 
     def around(self, commit: str, paths: tuple[str, ...]) -> Around:
-        """What main was before a commit, and the ids at these paths before it and with it. Of a commit that is not of
-        main's own line, its first parent.
+        """Return what main was before a commit, and the ids at these paths before it and with it. Of a commit that is
+        not of main's own line, its first parent.
         """
         with self.lock:
             before = self._mainline.before(commit, self.poller.head())
@@ -327,16 +333,18 @@ class Repository:
             return self._beside.in_promotion(app, commit, self.around(commit, ()).parent)
 
     def misplaced(self, commit: str = "") -> tuple[Problem, ...]:
-        """The entries under ``apps/`` and ``groups/`` that cannot be apps: bad names, links, stray files."""
+        """Return the entries under ``apps/`` and ``groups/`` that cannot be apps: bad names, links, stray files."""
         with self.lock:
             return self._index.misplaced(commit or self.poller.head())
 
     def sources(self, files: Iterable[tuple[AppKey, str]], commit: str = "") -> Mapping[tuple[AppKey, str], Source]:
-        """The commit that made the present content of each file; one walk for all. Absent files are left out."""
+        """Return the commit that made the present content of each file; one walk for all. Absent files are left out."""
         return {file: made for file, (made, _) in self.origins(files, commit).items()}
 
     def landings(self, files: Iterable[tuple[AppKey, str]], commit: str = "") -> Mapping[tuple[AppKey, str], Source]:
-        """The commit that brought the present content of each file into main: the author of a merge approved it."""
+        """Return the commit that brought the present content of each file into main: the author of a merge
+        approved it.
+        """
         return {file: let_in for file, (_, let_in) in self.origins(files, commit).items()}
 
     def origins(
@@ -353,7 +361,9 @@ class Repository:
             return {file: self._placed(made[file], let_in[file], at) for file in made}
 
     def brought_by(self, path: str) -> Source | None:
-        """The commit that brought the present content of any file into main; None where there is no such file."""
+        """Return the commit that brought the present content of any file into main; None where there is no such
+        file.
+        """
         with self.lock:
             head = self.poller.head()
             node = self._trees.at(head, [path]).get(path)
@@ -365,9 +375,9 @@ class Repository:
     def changes_of_file(
         self, path: str, commit: str = "", *, since: str = "", enough: Enough | None = None, most: int | None = None
     ) -> Sequence[FileChange]:
-        """What main said in a file up to a commit, newest first, each with who let it in: after ``since``, nothing
-        where main does not contain that; up to the first that is ``enough``, which is the last one, and at ``most`` so
-        many.
+        """Return what main said in a file up to a commit, newest first, each with who let it in: after ``since``,
+        nothing where main does not contain that; up to the first that is ``enough``, which is the last one, and at
+        ``most`` so many.
         """
         with self.lock:
             found = list[FileChange]()
@@ -389,26 +399,28 @@ class Repository:
         return replace(made, landed=place), replace(let_in, landed=place)
 
     def maker_of(self, path: str, said: FileChange) -> Source:
-        """Who made a file what it is at a commit of main's line; its position is that commit's."""
+        """Return who made a file what it is at a commit of main's line; its position is that commit's."""
         with self.lock:
             made = self._reverts.last_change([path], said.landing.commit)
             commit = made.commit if made else said.landing.commit
             return replace(self._details.of([commit])[commit], landed=said.landing.landed)
 
     def last_change(self, app: AppKey, files: Iterable[str], start: str) -> RevertCandidate | None:
-        """The commit that made these files of an app what they are at ``start``; None for files that never existed."""
+        """Return the commit that made these files of an app what they are at ``start``; None for files that never
+        existed.
+        """
         with self.lock:
             return self._reverts.last_change([self.path_of(app, name) for name in files], start)
 
     def source_of(self, commit: str) -> Source:
-        """Who made a commit of main's history, and when it came into main."""
+        """Return who made a commit of main's history, and when it came into main."""
         with self.lock:
             head = self.poller.head()
             landed = self._mainline.place(self._mainline.landing(commit, head), head)
             return replace(self._details.of([commit])[commit], landed=landed)
 
     def reverted_names(self, app: AppKey, files: Iterable[str], change: RevertCandidate) -> RevertedNames:
-        """What a change of these files says it reverts, looked up in main's history."""
+        """Return what a change of these files says it reverts, looked up in main's history."""
         with self.lock:
             return self._reverts.reverted_names(change, [self.path_of(app, name) for name in files], self.poller.head())
 
@@ -420,30 +432,32 @@ class Repository:
         return {file: answers[entry.path] for file, entry in entries.items()}
 
     def source(self, app: AppKey, file: str, commit: str = "") -> Source | None:
-        """The commit that brought the present content of a file, or None where there is no such file."""
+        """Return the commit that brought the present content of a file, or None where there is no such file."""
         return self.sources([(app, file)], commit).get((app, file))
 
     def find_primary(
         self, app: AppKey, *, digest: str = "", version: int | None = None, commit: str = ""
     ) -> bytes | None:
-        """The newest ``primary.yaml`` of main's past with this digest, or this version number; None without one."""
+        """Return the newest ``primary.yaml`` of main's past with this digest, or this version number; None without
+        one.
+        """
         with self.lock:
             at = commit or self.poller.head()
             return self._primaries.find_primary(app, at, digest=digest, version=version)
 
     def primaries(self, app: AppKey, commit: str = "") -> Sequence[bytes]:
-        """Every content that ``primary.yaml`` ever had on main, newest first."""
+        """Return every content that ``primary.yaml`` ever had on main, newest first."""
         with self.lock:
             return list(self._primaries.primaries(app, commit or self.poller.head()))
 
     def text_file(self, path: str, commit: str = "") -> bytes | Problem | None:
-        """One file anywhere in the repository, or None."""
+        """Return one file anywhere in the repository, or None."""
         with self.lock:
             file = self._files.at(path, commit or self.poller.head(), lenient=True)
             return file.content if file is not None else None
 
     def path_of(self, app: AppOrGroup, filename: str) -> str:
-        """Where a file of an app or a group is in the repository."""
+        """Return where a file of an app or a group is in the repository."""
         if isinstance(app, GroupKey):
             return f"{group_folder(app)}/{filename}"
         return self._index.places.file(app, filename)

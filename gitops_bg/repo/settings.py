@@ -110,12 +110,12 @@ SEEN_REF = "refs/gitops-bg/seen"
 
 
 def is_app(namespace: str, name: str) -> bool:
-    """Whether the two can name an app: they are names of Kubernetes objects, and so also parts of a Git ref."""
+    """Return whether the two can name an app: they are names of Kubernetes objects, and so also parts of a Git ref."""
     return is_dns_label(namespace) and is_dns_label(name)
 
 
 def app_at(folder: str) -> AppKey | None:
-    """The app whose folder this is; None for any other folder, and for one whose name no app can have.
+    """Return the app whose folder this is; None for any other folder, and for one whose name no app can have.
 
     >>> app_at("apps/shop/web"), app_at("apps/shop/Web"), app_at("groups/shop/store/v1/cart")
     (AppKey(namespace='shop', name='web'), None, AppKey(namespace='shop', name='cart-v1'))
@@ -125,7 +125,7 @@ def app_at(folder: str) -> AppKey | None:
 
 
 def app_of_branch(branch: str) -> AppKey | None:
-    """The app whose promotion branch this is, or None.
+    """Return the app whose promotion branch this is, or None.
 
     >>> app_of_branch("gitops-bg/promote/shop/cart-v1")
     AppKey(namespace='shop', name='cart-v1')
@@ -134,7 +134,7 @@ def app_of_branch(branch: str) -> AppKey | None:
 
 
 def group_of_branch(branch: str) -> GroupKey | None:
-    """The group whose branch this is, or None.
+    """Return the group whose branch this is, or None.
 
     >>> group_of_branch("gitops-bg/promote-groups/shop/store"), group_of_branch("gitops-bg/promote/shop/store")
     (GroupKey(namespace='shop', name='store'), None)
@@ -149,5 +149,5 @@ def _app_named(branch: str, prefix: str) -> AppKey | None:
 
 
 def is_commit_id(text: str) -> bool:
-    """Whether the text is a full object id, SHA-1 or SHA-256."""
+    """Return whether the text is a full object id, SHA-1 or SHA-256."""
     return bool(re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text))

@@ -49,13 +49,13 @@ class AccessRule:
     """Where: names, or patterns such as `pay-*`. Default: everywhere."""
 
     def gives(self, groups: Iterable[str], role: Role, namespace: str) -> bool:
-        """Whether it gives the role to somebody in these groups there."""
+        """Return whether it gives the role to somebody in these groups there."""
         is_there = not self.namespaces or any(fnmatchcase(namespace, glob) for glob in self.namespaces)
         return is_there and role in _INCLUDED[self.role] and not set(self.groups).isdisjoint(groups)
 
 
 def has_role(rules: Iterable[AccessRule], groups: Iterable[str], role: Role, namespace: str) -> bool:
-    """Whether somebody in these groups has a role in a namespace.
+    """Return whether somebody in these groups has a role in a namespace.
 
     Everybody may see everything until a rule says who is a viewer; nobody may act until a rule says so.
     """

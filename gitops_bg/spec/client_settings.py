@@ -44,7 +44,7 @@ class ClientSettings(Model):
     )
 
     def settings_in(self, context: str) -> dict[str, str]:
-        """What counts in a context, by field; empty: in none."""
+        """Return what counts in a context, by field; empty: in none."""
         said = dict[str, str]()
         for each in (self.default, self.contexts.get(context)):
             said |= each.model_dump(exclude_none=True) if each is not None else {}

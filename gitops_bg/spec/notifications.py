@@ -143,7 +143,7 @@ def check_names(place: str, webhooks: Sequence[Webhook], beside: Sequence[Webhoo
 
 
 def to_hook(webhook: Webhook, interval: int = INTERVAL, iterations: int = 1, failure_limit: int = 0) -> Hook:
-    """The hook as the core sees it; the limits apply to a hook without its own."""
+    """Return the hook as the core sees it; the limits apply to a hook without its own."""
     kind = HookType(webhook.type)
     return Hook(
         name=webhook.name,
@@ -285,7 +285,9 @@ Providers = SharedDocuments[ProviderSpec]
 
 
 def load_providers(files: Mapping[str, bytes | Problem]) -> Providers:
-    """The providers in the files of ``alerts/``, by path. A Problem stands for a file that Git found unusable."""
+    """Return the providers in the files of ``alerts/``, by path. A Problem stands for a file that Git found
+    unusable.
+    """
     return load_shared_documents(files, ALERTS_FOLDER, {"AlertProvider": AlertProvider})
 
 
@@ -310,7 +312,7 @@ class Alerts:
 def alerts_of(
     app: AppKey, own: Sequence[AlertEntry] | None, document: Document, alerting: Alerting, target: str = ""
 ) -> Alerts:
-    """The alerts of an app: its ``own``, written in ``document``, else those of the repository."""
+    """Return the alerts of an app: its ``own``, written in ``document``, else those of the repository."""
     named, written, path = (own, document, PLACE) if own else (alerting.defaults, alerting.document, ("alerts",))
     hooks: list[Hook] = []
     problems: list[Problem] = []
@@ -324,7 +326,7 @@ def alerts_of(
 
 
 def check_defaults(alerting: Alerting) -> tuple[Problem, ...]:
-    """The problems of the repository's alerts, whether an app uses them or not."""
+    """Return the problems of the repository's alerts, whether an app uses them or not."""
     missing = [
         (number, alert)
         for number, alert in enumerate(alerting.defaults)

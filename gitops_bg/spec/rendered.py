@@ -32,20 +32,22 @@ Below = Callable[[str], Mapping[str, bytes]]
 
 
 def inputs_of(render: Render, below: Below) -> dict[str, bytes]:
-    """All files that a target is rendered from, by path."""
+    """Return all files that a target is rendered from, by path."""
     if render.helm is not None:
         return {path: data for place in (render.helm.chart, *render.helm.values) for path, data in below(place).items()}
     return _of_kustomization(render.kustomize or "", below)
 
 
 def missing(render: Render, below: Below) -> list[str]:
-    """The places that ``render`` names and that are not there."""
+    """Return the places that ``render`` names and that are not there."""
     named = [render.helm.chart, *render.helm.values] if render.helm else [render.kustomize or ""]
     return [place for place in named if not below(place)]
 
 
 def digest_of(app: AppKey, render: Render, inputs: Mapping[str, bytes]) -> str:
-    """The digest of inputs: of how, for which app, and of each file with its path; ``sha256:`` and hex digits."""
+    """Return the digest of inputs: of how, for which app, and of each file with its path; ``sha256:`` and hex
+    digits.
+    """
     how = json.dumps(render.model_dump(mode="json", by_alias=True, exclude_none=True), sort_keys=True)
     found = hashlib.sha256(f"{app}\0{how}\0".encode())
     for path in sorted(inputs):
@@ -111,7 +113,8 @@ class Rendered:
 
 
 def rendered(folder: str, render: Render, target_file: str, printed: bytes, inputs: str) -> Rendered:
-    """The files of an app's folder of what helm or kustomize printed. Raises `InvalidInput` where that is no target.
+    """Return the files of an app's folder of what helm or kustomize printed. Raises `InvalidInput` where that is no
+    target.
 
     ``inputs`` is the digest of what it was rendered from.
     """
@@ -129,12 +132,12 @@ def rendered(folder: str, render: Render, target_file: str, printed: bytes, inpu
 
 
 def with_head(render: Render, inputs: str, text: str) -> str:
-    """The text of a file with the line that says what it was rendered from."""
+    """Return the text of a file with the line that says what it was rendered from."""
     return f"# Rendered by gitops-bg render from {render.source}: inputs {inputs}, text {_digest(text)}\n{text}"
 
 
 def what_is_stale(data: bytes, inputs: str) -> str:
-    """Why a file is not what its inputs render; empty where it is.
+    """Return why a file is not what its inputs render; empty where it is.
 
     >>> what_is_stale(b"kind: Deployment", "sha256:00")
     'was not written by `gitops-bg render`'
@@ -149,7 +152,7 @@ def what_is_stale(data: bytes, inputs: str) -> str:
 
 
 def was_rendered(data: bytes) -> bool:
-    """Whether `gitops-bg render` wrote a file."""
+    """Return whether `gitops-bg render` wrote a file."""
     return _HEAD.match(data.decode(errors="replace")) is not None
 
 

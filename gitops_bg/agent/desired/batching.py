@@ -54,11 +54,11 @@ class Gathering:
         self._due = self._history_due = now
 
     def is_due(self, now: datetime) -> bool:
-        """Whether it is time for a batch."""
+        """Return whether it is time for a batch."""
         return any(each is not None and each <= now for each in (self._due, self._history_due))
 
     def patience(self, now: datetime) -> float | None:
-        """The seconds until a batch is due; None where nobody waits for one."""
+        """Return the seconds until a batch is due; None where nobody waits for one."""
         known = [each for each in (self._due, self._history_due) if each is not None]
         return max(0.0, (min(known) - now).total_seconds()) if known else None
 
@@ -137,19 +137,19 @@ class ClosedRefs:
             self._closed = {name: replace(one, until=now) for name, one in self._closed.items()}
 
     def opens_at(self, name: str) -> datetime | None:
-        """When a branch is tried again; None for one that may be written now."""
+        """Return when a branch is tried again; None for one that may be written now."""
         with self._lock:
             closed = self._closed.get(name)
             return closed.until if closed and closed.until > self._clock() else None
 
     def why(self, name: str) -> str:
-        """What the status says about a branch; empty where it can be written."""
+        """Return what the status says about a branch; empty where it can be written."""
         with self._lock:
             closed = self._closed.get(name)
             return closed.shown if closed else ""
 
     def counts(self, kind: Callable[[str], str]) -> Mapping[str, int]:
-        """How many branches are refused, by kind."""
+        """Return how many branches are refused, by kind."""
         with self._lock:
             return Counter(kind(name) for name in self._shown())
 

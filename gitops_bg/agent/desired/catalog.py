@@ -144,17 +144,17 @@ class Catalog:
         return self.reading.followed.standing
 
     def commit_url(self, commit: str) -> str:
-        """The page of a commit, as far as the repository's URL and its settings say which forge it is on."""
+        """Return the page of a commit, as far as the repository's URL and its settings say which forge it is on."""
         forge = self.reading.settings.forge
         kind, address = (forge.type or "", forge.url or "") if forge else ("", "")
         return commit_url(self._repository.settings.url, commit, kind=kind, address=address)
 
     def apps(self) -> frozenset[AppKey]:
-        """The apps of main that this agent manages."""
+        """Return the apps of main that this agent manages."""
         return self.reading.apps
 
     def subjects(self) -> frozenset[AppOrGroup]:
-        """The apps and the release groups of main that this agent manages."""
+        """Return the apps and the release groups of main that this agent manages."""
         return self.reading.apps | self.reading.groups.keys()
 
     @property
@@ -163,7 +163,7 @@ class Catalog:
         return self._namespaces
 
     def cares_for(self, subject: AppOrGroup) -> bool:
-        """Whether an app or a group is in one of our namespaces."""
+        """Return whether an app or a group is in one of our namespaces."""
         return not self._namespaces or subject.namespace in self._namespaces
 
     # --- asked by workers -------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Catalog:
             self._rewrite_reports.reported(who, self.rewritten, self.reading.followed.polls)
 
     def poll_count(self) -> PollCount:
-        """The count of looks at main, to date observations outside of Git."""
+        """Return the count of looks at main, to date observations outside of Git."""
         return self._lookout.count(self.reading.look)
 
     def waits_for_poll(self, app: AppKey) -> bool:
@@ -203,7 +203,7 @@ class Catalog:
         return self._lookout.wait(app)
 
     def pinned(self, reading: Reading, app: AppKey, config: AppConfig, record: Record) -> AppConfig:
-        """The description of an app with the version that its ``revision`` names, if any, as its target."""
+        """Return the description of an app with the version that its ``revision`` names, if any, as its target."""
         return self._revisions.pinned(app, config, record, reading.followed.commit)
 
     def desired(self, reading: Reading, app: AppKey, config: AppConfig, record: Record, main: MainRead) -> Desired:
@@ -251,7 +251,7 @@ class Catalog:
     def asked_of_group(
         self, group: GroupKey, spec: GroupSpec, record: GroupRecord, commit: str
     ) -> tuple[tuple[JournalEntry, ...], ...]:
-        """What ``group.yaml`` asked for that is new to the record: retries, suspensions."""
+        """Return what ``group.yaml`` asked for that is new to the record: retries, suspensions."""
         return self._journals.of_file(group, spec, asks_of_file(spec, record), commit)
 
     def _with_journal(
@@ -272,7 +272,7 @@ class Catalog:
         return replace(desired, journal=self._journals.of(app, spec, asked, entry.commit, makers))
 
     def git_view(self, reading: Reading, subject: AppOrGroup, remembered: PullRequest | None = None) -> GitView:
-        """What Git last showed of an app or a group, its branch and its ledger, and a forge of its pull request.
+        """Return what Git last showed of an app or a group, its branch and its ledger, and a forge of its pull request.
 
         ``remembered`` is the pull request in its status: it counts until this process knows better.
         """
@@ -307,8 +307,8 @@ class Catalog:
         return replace(view, ledger_is_known=False, ledger_epoch="", ledger_sequence=0)
 
     def memory_of(self, group: GroupKey, record: GroupRecord) -> LedgerMemory | None:
-        """What the ledger knows of a group whose record is lost, or began without it, once it has what this agent
-        decided by that record; None where nobody asks, or nobody can tell. Raises as ``Repository.memory``.
+        """Return what the ledger knows of a group whose record is lost, or began without it, once it has what this
+        agent decided by that record; None where nobody asks, or nobody can tell. Raises as ``Repository.memory``.
 
         As long as the group takes over from a former name, that is what the ledger knows of that one.
         """
@@ -372,7 +372,7 @@ class Catalog:
             self._late |= self.apps()
 
     def awaiting(self) -> frozenset[AppKey]:
-        """The apps that wait for a main that the remote is asked for."""
+        """Return the apps that wait for a main that the remote is asked for."""
         return self._lineage.awaiting()
 
     def read_positions(self) -> set[AppOrGroup]:

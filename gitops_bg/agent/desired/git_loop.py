@@ -105,8 +105,8 @@ class GitLoop(BackgroundThread):
             return not (ready or self._is_poll_due() or self._busy)
 
     def trouble(self, app: AppOrGroup) -> InternalError | InvalidInput | None:
-        """The bug, or the mistake in a file, that kept the last change of an app from being written; the write is
-        retried with backoff. None once nothing is wanted of Git any more.
+        """Return the bug, or the mistake in a file, that kept the last change of an app from being written; the write
+        is retried with backoff. None once nothing is wanted of Git any more.
         """
         return self._broken.get(app) if app in self._asked else None
 

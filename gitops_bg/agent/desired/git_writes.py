@@ -61,7 +61,7 @@ class GitChange:
 
 
 def only_ledger(changes: Mapping[AppOrGroup, GitChange]) -> dict[AppOrGroup, GitChange]:
-    """The ledger part of the changes: for a main that must not be written to."""
+    """Return the ledger part of the changes: for a main that must not be written to."""
     kept = {
         app: tuple(one for one in change.actions if isinstance(one, PublishLedger)) for app, change in changes.items()
     }
@@ -99,7 +99,7 @@ class GitWriteResult:
 
 
 def branch_of(repository: Repository, subject: AppOrGroup, action: AnyGitAction) -> str:
-    """The branch that an action writes."""
+    """Return the branch that an action writes."""
     match action:
         case CommitPrimary() | CommitActive(offered=False):
             return repository.settings.branch

@@ -105,7 +105,7 @@ class _PollsThatCount:
 
 
 def main_of_live(state: AppState) -> Main:
-    """The main that a live app's record was decided from; only where that is not known the record is read.
+    """Return the main that a live app's record was decided from; only where that is not known the record is read.
 
     Raises `RecordUnreadable`.
     """
@@ -127,7 +127,7 @@ class Lineage:
     # --- asked by workers -------------------------------------------------------------------------------------
 
     def relation(self, followed: Followed, who: AppOrGroup, known: Main, *, reachable: bool) -> Knowledge:
-        """How a followed main relates to the one that the record of an app or a group was decided from."""
+        """Return how a followed main relates to the one that the record of an app or a group was decided from."""
         if not followed.commit:
             return Knowledge.UNKNOWN
         if followed.blind:
@@ -146,7 +146,9 @@ class Lineage:
     # --- refreshed by the Git thread --------------------------------------------------------------------------
 
     def judge(self, poll: Poll, generation: Callable[[], int]) -> Followed:
-        """The state to follow after a poll; ``generation`` reads that of main's head. `follow` adopts the state."""
+        """Return the state to follow after a poll; ``generation`` reads that of main's head. `follow` adopts the
+        state.
+        """
         self._polls.begin()
         now = self.followed
         lost, contained = self._missing(poll)
@@ -181,11 +183,11 @@ class Lineage:
         return frozenset(again)
 
     def awaiting(self) -> frozenset[AppKey]:
-        """The apps whose records name a main that the remote is to be asked for."""
+        """Return the apps whose records name a main that the remote is to be asked for."""
         return frozenset(app for waiting in list(self._waiting.values()) for app in waiting.apps)
 
     def awaited(self) -> frozenset[str]:
-        """The commits that records name and that the remote is to be asked for."""
+        """Return the commits that records name and that the remote is to be asked for."""
         return frozenset(self._waiting)
 
     def asked(self, commits: frozenset[str]) -> frozenset[AppKey]:
@@ -245,14 +247,14 @@ class RequestedPolls:
             return True
 
     def waits(self, app: AppKey, looks: PollCount) -> bool:
-        """Whether a request for an app waits for a look that begins after it."""
+        """Return whether a request for an app waits for a look that begins after it."""
         with self._lock:
             request, begun = self._asked.get(app, ("", 0))
         return bool(request) and looks.seen <= begun
 
     def handled(self, app: AppKey, commit: str, looks: PollCount) -> HandledPoll | None:
-        """The answer to the request for an app, decided from the main at ``commit`` that ``looks`` has read; None where
-        there is no request, or no look yet that began after it.
+        """Return the answer to the request for an app, decided from the main at ``commit`` that ``looks`` has read;
+        None where there is no request, or no look yet that began after it.
         """
         with self._lock:
             request, begun = self._asked.get(app, ("", 0))
@@ -330,7 +332,7 @@ class PollCounter:
         self._waiting: set[AppKey] = set()
 
     def count(self, seen: int) -> PollCount:
-        """The present count, for a decision from look number ``seen``."""
+        """Return the present count, for a decision from look number ``seen``."""
         return PollCount(self._process, seen, self._begun)
 
     def begin(self) -> int:

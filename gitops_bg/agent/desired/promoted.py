@@ -57,7 +57,7 @@ class Promoted(Protocol):
         """The commit of main that promotes it, and waits; empty: none."""
 
     def digest_at(self, commit: str) -> str | None:
-        """What the merge of a commit would promote; None where nobody can read that."""
+        """Return what the merge of a commit would promote; None where nobody can read that."""
 
     def written(self, agent: str) -> WrittenBy:
         """Whose work it is; ``agent`` is the address of the agent's own commits, in lower case."""

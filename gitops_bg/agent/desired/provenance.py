@@ -34,8 +34,8 @@ _Blobs = frozenset[tuple[str, str]]
 
 
 def makers_of(repository: Repository, app: AppKey, entry: AppEntry) -> tuple[str, ...]:
-    """The files that the version of a target may come from. Beside those of now, which ``entry`` names, what left the
-    folder, and what is not tracked any more: that changed the version, too.
+    """Return the files that the version of a target may come from. Beside those of now, which ``entry`` names, what
+    left the folder, and what is not tracked any more: that changed the version, too.
 
     Raises the errors of a repository that cannot be read at present.
     """
@@ -45,7 +45,9 @@ def makers_of(repository: Repository, app: AppKey, entry: AppEntry) -> tuple[str
 
 
 def brought_in(repository: Repository, app: AppKey, commit: str, is_it: Callable[[Snapshot], bool]) -> str:
-    """The commit that brought such a version first, of the newest changes up to a commit; empty: none of them."""
+    """Return the commit that brought such a version first, of the newest changes up to a commit; empty: none of
+    them.
+    """
     there, gone = repository.entries_of([app], commit)[app].keys(), repository.removed_files(app)
     return TargetHistory(repository, app, sorted((there | gone) - {PRIMARY_FILE})).brought_in(commit, is_it)
 
@@ -62,8 +64,8 @@ class TargetHistory:
         """By content of the folder, which is the same before a push and after its revert."""
 
     def entries(self, commit: str) -> tuple[Entry, ...]:
-        """The change that brought the version, and the reverts in a row right before it, with what each takes back;
-        oldest first.
+        """Return the change that brought the version, and the reverts in a row right before it, with what each takes
+        back; oldest first.
         """
         found: list[Entry] = []
         for change in self._changes(commit):
@@ -75,12 +77,12 @@ class TargetHistory:
         return tuple(found) or (Entry(Source(""), Targeted()),)
 
     def source(self, commit: str) -> Source | None:
-        """The commit that brought the version."""
+        """Return the commit that brought the version."""
         change = next(self._changes(commit), None)
         return self._repository.source_of(change.commit) if change is not None else None
 
     def brought_in(self, commit: str, is_it: Callable[[Snapshot], bool]) -> str:
-        """The oldest of the changes up to a commit that brought such a version; empty: none."""
+        """Return the oldest of the changes up to a commit that brought such a version; empty: none."""
         found = ""
         for change in self._changes(commit):
             version = self._version(change.commit)
@@ -164,7 +166,7 @@ class Journals:
         self._known: dict[tuple[AppOrGroup, type], tuple[object, Any]] = {}
 
     def of(self, app: AppKey, spec: Describes | None, asked: Asked, commit: str, makers: Sequence[str]) -> Journal:
-        """What main said of an app up to a commit; ``makers`` are the files that its target comes from."""
+        """Return what main said of an app up to a commit; ``makers`` are the files that its target comes from."""
         names = self._names(app, asked.names_since, commit) if asked.names_since else ()
         targets = self._targets(app, commit, makers) if asked.reverts else ()
         return Journal(
@@ -175,7 +177,7 @@ class Journals:
     def of_file(
         self, subject: AppOrGroup, spec: Describes | None, asked: Asked, commit: str
     ) -> tuple[tuple[Entry, ...], ...]:
-        """What the file that describes an app or a group asked for up to a commit: retries, suspensions."""
+        """Return what the file that describes an app or a group asked for up to a commit: retries, suspensions."""
         retry = spec.retry if spec is not None and asked.retries_after is not None else None
         return (
             self._retries(subject, asked.retries_after or 0, retry, commit) if retry is not None else (),
@@ -183,7 +185,9 @@ class Journals:
         )
 
     def source(self, app: AppKey, commit: str, makers: Sequence[str]) -> Source | None:
-        """The commit that made the target name its version; None for one that never was. Raises as `TargetHistory`."""
+        """Return the commit that made the target name its version; None for one that never was. Raises as
+        `TargetHistory`.
+        """
         return self._kept(app, Source, commit, lambda: TargetHistory(self._repository, app, makers).source(commit))
 
     def _suspension(self, subject: AppOrGroup, commit: str) -> tuple[Entry, ...]:

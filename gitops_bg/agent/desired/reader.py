@@ -98,7 +98,7 @@ class MainReader:
         self._unread = _both(self._unread, poll)
 
     def generation(self) -> int:
-        """The generation of main's head, followed or not; 0 where its settings cannot be read."""
+        """Return the generation of main's head, followed or not; 0 where its settings cannot be read."""
         content = self._repository.settings_file()
         settings = read_settings(content, SETTINGS_FILE)[0] if isinstance(content, bytes) else None
         return settings.history_generation if settings else 0

@@ -68,12 +68,12 @@ class Reading:
         return frozenset(self.entries)
 
     def entry(self, app: AppKey) -> AppEntry | None:
-        """The app as main has it, or None; None as well where main does not count."""
+        """Return the app as main has it, or None; None as well where main does not count."""
         return None if self.followed.blind else self.found(app)
 
     def moved_to(self, app: AppKey, remembered: str, spec: AppSpec | None = None) -> str:
-        """What an app without a folder is called now; empty where main does not say. ``remembered`` is what it was to
-        be called, which may have another name by now; ``spec`` what its file said last.
+        """Return what an app without a folder is called now; empty where main does not say. ``remembered`` is what it
+        was to be called, which may have another name by now; ``spec`` what its file said last.
         """
         remembered_as = AppKey(app.namespace, remembered)
         return self.moved.get(app) or self.moved.get(remembered_as) or (self._named_again(app, spec) if spec else "")
@@ -89,36 +89,36 @@ class Reading:
         return again.app.name
 
     def has_left(self, app: AppKey) -> bool:
-        """Whether main has no folder of an app, as far as it was read and counts: unknown is not absent."""
+        """Return whether main has no folder of an app, as far as it was read and counts: unknown is not absent."""
         return bool(self.followed.commit) and not self.followed.blind and self.found(app) is None
 
     def group_has_left(self, group: GroupKey) -> bool:
-        """Whether main has no folder of a release group, as far as it was read and counts."""
+        """Return whether main has no folder of a release group, as far as it was read and counts."""
         return bool(self.followed.commit) and not self.followed.blind and group not in self.groups
 
     def unread(self, namespace: str) -> Iterator[AppKey]:
-        """The apps of a namespace whose ``app.yaml`` cannot be read."""
+        """Return the apps of a namespace whose ``app.yaml`` cannot be read."""
         return (app for app, entry in self.entries.items() if app.namespace == namespace and entry.config.spec is None)
 
     def labels(self, app: AppKey) -> Labels:
-        """The labels in the metadata of an app's target; none where main has no such app."""
+        """Return the labels in the metadata of an app's target; none where main has no such app."""
         entry = self.entries.get(app)
         return entry.config.labels if entry is not None else ()
 
     def tree(self, who: AppOrGroup) -> str:
-        """The id of the folder of an app or a group in main; empty where main has none."""
+        """Return the id of the folder of an app or a group in main; empty where main has none."""
         of = self.groups.get(who) if isinstance(who, GroupKey) else self.found(who)
         return of.tree if of is not None else ""
 
     def found(self, app: AppKey) -> AppEntry | None:
-        """The app as main has it, whether main counts or not."""
+        """Return the app as main has it, whether main counts or not."""
         known = self.entries.get(app)
         problem = None if known else self.hidden.may_hide(app)
         return unreadable(app, problem) if problem else known
 
 
 def unreadable(app: AppKey, problem: Problem, folder: str = "") -> AppEntry:
-    """The entry of an app of which nothing can be read: unknown is not absent, and the running version goes on.
+    """Return the entry of an app of which nothing can be read: unknown is not absent, and the running version goes on.
 
     ``folder`` is the one that has the app all the same; empty where nobody can tell.
     """

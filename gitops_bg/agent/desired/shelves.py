@@ -387,7 +387,7 @@ class GroupCache:
 
 
 def group_in(group: GroupKey, files: Mapping[str, File], commit: str, library: Library) -> GroupConfig:
-    """What the files of a group's folder say, by path. Raises `TookTooLong`."""
+    """Return what the files of a group's folder say, by path. Raises `TookTooLong`."""
     folder = group_folder(group)
     below = {path.removeprefix(f"{folder}/"): content for path, content in files.items()}
     return cpu_limited(f"reading {folder}", lambda: load_group(group, below, commit, library))
@@ -398,6 +398,6 @@ def _unusable(problem: Problem, commit: str) -> GroupConfig:
 
 
 def struck(path: str, error: InternalError) -> Problem:
-    """The problem of a file or folder whose reading was ended because it took too long, or hit a bug."""
+    """Return the problem of a file or folder whose reading was ended because it took too long, or hit a bug."""
     smaller = "make it smaller: it is read again when it changes" if isinstance(error, TookTooLong) else ""
     return Problem(path, str(error), remedy=smaller or "report it, with the traceback in the agent's log")

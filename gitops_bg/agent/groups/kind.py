@@ -75,7 +75,7 @@ class GroupKind:
         return None if isinstance(facts, LeftFacts) else facts.peer_after(decision, now)
 
     def answered(self, facts: AnyFacts, decision: GroupDecision) -> GroupDecision:
-        """The same decision; of one that is not saved the members are known from now on."""
+        """Return the same decision; of one that is not saved the members are known from now on."""
         if decision.look_again:
             self._members.know(facts.group, facts.record)
         return decision

@@ -60,7 +60,7 @@ class GroupFolders:
         self._configs: LRUCache[tuple[GroupKey, str], GroupConfig] = LRUCache(_REMEMBERED)
 
     def files(self, group: GroupKey, commit: str) -> Files:
-        """The files of a group's folder, by their paths in it. Raises the errors of ``core.errors``."""
+        """Return the files of a group's folder, by their paths in it. Raises the errors of ``core.errors``."""
         if (group, commit) not in self._files:
             folder = f"{group_folder(group)}/"
             files = {path.removeprefix(folder): each for path, each in self._below(folder[:-1], commit).items()}
@@ -68,8 +68,8 @@ class GroupFolders:
         return self._files[group, commit]
 
     def config(self, group: GroupKey, commit: str) -> GroupConfig:
-        """What the folder says, with the analyses of that commit; `UNREAD` where it is no usable group, or where the
-        mirror lacks the commit.
+        """Return what the folder says, with the analyses of that commit; `UNREAD` where it is no usable group, or where
+        the mirror lacks the commit.
         """
         if (group, commit) in self._configs:
             return self._configs[group, commit]
@@ -139,8 +139,8 @@ class OfferedGroups:
         return OfferedGroup(branch, found.folder, since, desired)
 
     def head_to_withdraw(self, group: GroupKey) -> str:
-        """The head of the branch of a group without a folder, where that is the agent's own, or main has it; empty
-        where there is none. Raises the errors of ``core.errors``.
+        """Return the head of the branch of a group without a folder, where that is the agent's own, or main has it;
+        empty where there is none. Raises the errors of ``core.errors``.
         """
         found = self._repository.group_branches.offered(group)
         if found is None:
@@ -152,7 +152,7 @@ class OfferedGroups:
         return facts is not None and cluster_in(facts.message) == self._repository.settings.cluster
 
     def unread(self, group: GroupKey) -> GroupBranch | None:
-        """The branch of a group of which nobody can say now what it asks for; None where there is none."""
+        """Return the branch of a group of which nobody can say now what it asks for; None where there is none."""
         head = self._repository.group_branches.head(group)
         return GroupBranch(promotion_branch(group), head) if head else None
 
@@ -196,11 +196,11 @@ class LeftFacts(SeenFacts):
         return self.left.policy is DeletionPolicy.DELETE or bool(self.left.successor)
 
     def with_others(self, _others: Others) -> "LeftFacts":
-        """The same facts: nothing is asked about others."""
+        """Return the same facts: nothing is asked about others."""
         return self
 
     def decide(self, now: datetime) -> GroupDecision:
-        """What becomes of it."""
+        """Return what becomes of it."""
         return decide_left(self.left, self.seen.record, now)
 
 
@@ -214,7 +214,7 @@ class LeftGroups:
         self._branches = branches
 
     def facts_of(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead, now: datetime) -> LeftFacts:
-        """All that decides about a live group that ``main`` does not have."""
+        """Return all that decides about a live group that ``main`` does not have."""
         return LeftFacts(group, seen, self._left(reading, group, seen, main, now))
 
     def _left(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead, now: datetime) -> LeftGroup:
@@ -284,7 +284,7 @@ class LeftGroups:
 
 
 def members_of(group: GroupKey, record: GroupRecord) -> tuple[AppKey, ...]:
-    """The apps of all services of a group that its record knows."""
+    """Return the apps of all services of a group that its record knows."""
     found = (member_name(each.service, each.initial_version) for each in record.state.endpoints)
     return tuple(AppKey(group.namespace, name) for name in sorted(set(found)))
 

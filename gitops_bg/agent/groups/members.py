@@ -51,13 +51,13 @@ class Members:
     # --- asked of apps ------------------------------------------------------------------------------------------
 
     def group_of(self, app: AppKey) -> GroupKey | None:
-        """The group that an app is a service of; None for one of its own."""
+        """Return the group that an app is a service of; None for one of its own."""
         place = self._place(app)
         return place.group if place is not None else None
 
     def state(self, app: AppKey) -> MemberState | None:
-        """Whether a member runs; None for an app that is none. Until its group was looked at, it waits; and where that
-        fails, what has pods runs on, so that it can still go back.
+        """Return whether a member runs; None for an app that is none. Until its group was looked at, it waits; and
+        where that fails, what has pods runs on, so that it can still go back.
         """
         found = self._place(app)
         if found is None:
@@ -104,11 +104,11 @@ class Members:
     # --- learnt by looks at groups ------------------------------------------------------------------------------
 
     def groups(self) -> list[GroupKey]:
-        """The groups of which something is remembered, also those that left main since."""
+        """Return the groups of which something is remembered, also those that left main since."""
         return list(self._records)
 
     def record(self, group: GroupKey) -> GroupRecord | None:
-        """What a group remembered when it was looked at last; None where that is nothing, or was not read."""
+        """Return what a group remembered when it was looked at last; None where that is nothing, or was not read."""
         return self._records.get(group)
 
     def know(self, group: GroupKey, record: GroupRecord, *, ends: bool = False) -> None:
@@ -137,7 +137,7 @@ class Members:
             self._ending.discard(group)
 
     def changed(self) -> frozenset[AppKey]:
-        """The apps to look at, as their state may be another one since somebody asked."""
+        """Return the apps to look at, as their state may be another one since somebody asked."""
         with self._lock:
             found = frozenset(self._changed | self._deferred)
             self._changed.clear()
@@ -156,7 +156,7 @@ class Members:
 
 
 def members_in(group: GroupKey, desired: DesiredGroup) -> tuple[AppKey, ...]:
-    """The members of a group that have pods."""
+    """Return the members of a group that have pods."""
     return tuple(
         AppKey(group.namespace, member_name(service, version))
         for version, of in desired.versions.items()
@@ -168,8 +168,8 @@ def members_in(group: GroupKey, desired: DesiredGroup) -> tuple[AppKey, ...]:
 def observed_members(
     cluster: Cluster, reading: Reading, group: GroupKey, desired: DesiredGroup, state: GroupState
 ) -> dict[str, Member]:
-    """How each member of a group is, by its app's name, also of one that only serves on; its status must be of what
-    main says now.
+    """Return how each member of a group is, by its app's name, also of one that only serves on; its status must be of
+    what main says now.
     """
     serving = (AppKey(group.namespace, member_name(each.service, each.initial_version)) for each in state.endpoints)
     apps = dict.fromkeys((*members_in(group, desired), *serving))
@@ -179,7 +179,7 @@ def observed_members(
 
 
 def has_pods(cluster: Cluster, app: AppKey) -> bool:
-    """Whether a member is there and has available pods."""
+    """Return whether a member is there and has available pods."""
     state = cluster.bgd(app)
     return state is not None and bool(Status.read(state.status.read()).available_replicas)
 
@@ -209,8 +209,8 @@ _UNKNOWN = "may be to answer its requests: its files have a mistake, so nobody k
 def why_awaited(
     cluster: Cluster, reading: Reading, namespace: str, own: Iterable[RivalRoute], others: Iterable[RivalRoute]
 ) -> str:
-    """Who says the requests of these routes in main, and does not answer them yet, in a sentence; empty where nobody
-    is waited for. ``own`` and ``others`` are the live HTTPRoutes of the namespace.
+    """Return who says the requests of these routes in main, and does not answer them yet, in a sentence; empty where
+    nobody is waited for. ``own`` and ``others`` are the live HTTPRoutes of the namespace.
     """
     rest = tuple(others)
     return next((heir for each in own for heir in _not_ready(cluster, reading, namespace, each, rest)), "")

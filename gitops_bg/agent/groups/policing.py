@@ -151,8 +151,8 @@ class VersionFolder:
         return self._versions.content_at(self._group, commit)
 
     def written(self, agent: str) -> WrittenBy:
-        """All who ever changed the folder of the version, or wrote what it has before somebody copied or renamed it:
-        whoever names too many takes approvals away, and gives none.
+        """Return all who ever changed the folder of the version, or wrote what it has before somebody copied or renamed
+        it: whoever names too many takes approvals away, and gives none.
 
         By main's history and by that of the pull request, for a squash may name one author of many. The agent writes
         there, too, but it only removes folders.

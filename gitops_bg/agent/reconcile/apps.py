@@ -52,7 +52,7 @@ class Unsaved:
         self._hurries = False
 
     def record(self, app: AppKey, saved: Record) -> Record:
-        """The record to decide on; ``saved`` is the live one. Notes on another record are dropped."""
+        """Return the record to decide on; ``saved`` is the live one. Notes on another record are dropped."""
         noted = self._noted.get(app)
         if noted is None:
             return saved
@@ -62,12 +62,13 @@ class Unsaved:
         return saved
 
     def saved(self, app: AppKey, record: Record) -> Record:
-        """The live record that ``record`` follows."""
+        """Return the live record that ``record`` follows."""
         noted = self._noted.get(app)
         return noted.saved if noted else record
 
     def may_wait(self, app: AppKey, saved: Record, record: Record, until: datetime, now: datetime) -> bool:
-        """Whether the notes in ``record`` may wait, until then and no longer than those before; if so, keep them.
+        """Return whether the notes in ``record`` may wait, until then and no longer than those before; if so, keep
+        them.
 
         ``saved`` is the live record.
         """
@@ -79,7 +80,7 @@ class Unsaved:
         return True
 
     def until(self, app: AppKey) -> datetime | None:
-        """When the notes of an app are to be saved; None where it has none."""
+        """Return when the notes of an app are to be saved; None where it has none."""
         noted = self._noted.get(app)
         return noted.until if noted else None
 
@@ -102,7 +103,7 @@ Since = Callable[[AppKey, str], datetime | None]
 
 
 def peer_after(facts: Facts, decision: Decision, now: datetime, since: Since) -> Peer:
-    """The state of an app after a decision."""
+    """Return the state of an app after a decision."""
     commits = any(isinstance(action, CommitPrimary) and action.event in FORWARD for action in decision.actions)
     healthy = since(facts.app, HEALTHY) if decision.phase is Phase.HEALTHY else None
     world = replace(facts, record=decision.record).world(now)
@@ -110,7 +111,7 @@ def peer_after(facts: Facts, decision: Decision, now: datetime, since: Since) ->
 
 
 def knowing_one_another(board: RolloutRegistry, all_facts: Sequence[Facts], now: datetime, since: Since) -> list[Facts]:
-    """The facts of several apps, each with what is known of the others: for a caller that looks only once."""
+    """Return the facts of several apps, each with what is known of the others: for a caller that looks only once."""
     register_rollouts(board, all_facts, now, since)
     return [facts.with_others(board.others(facts.policies, facts.app)) for facts in all_facts]
 
@@ -183,7 +184,9 @@ class AppKind:
         return peer_after(facts, decision, now, self._cluster.since)
 
     def answered(self, facts: Facts, decision: Decision) -> Decision:
-        """The decision with the answer to who asked for a look at main, once one was made that began after that."""
+        """Return the decision with the answer to who asked for a look at main, once one was made that began after
+        that.
+        """
         asked, desired = self._catalog.asked_looks, facts.desired
         if asked.waits(facts.app, desired.looks):
             self._catalog.waits_for_poll(facts.app)
@@ -252,7 +255,7 @@ class AppKind:
         return act(decision.actions, partial(self._cluster.carry_out, app, facts.config), on_result)
 
     def again_at(self, facts: Facts, decision: Decision, now: datetime) -> datetime | None:  # noqa: ARG002 - a `ReconciledKind`
-        """When time alone changes the decision: all else wakes an app."""
+        """Return when time alone changes the decision: all else wakes an app."""
         return decision.wake_at
 
     def ended(self, app: AppKey, *, failed: bool) -> None:

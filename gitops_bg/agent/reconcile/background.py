@@ -78,7 +78,7 @@ class MeasurementRunner:
         self._measurer = MeasurementPool(measuring.measure, wake, clock, threads, steady=steady)
 
     def results(self, subject: AppOrGroup, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
-        """The results that no saved record contains."""
+        """Return the results that no saved record contains."""
         return self._measurer.results(subject) + self._cluster.measured(subject, record, now)
 
     def update(

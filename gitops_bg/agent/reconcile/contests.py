@@ -23,7 +23,7 @@ class Contests:
         self._known: dict[AppOrGroup, tuple[DriftLoop, ...]] = {}
 
     def of(self, subject: AppOrGroup) -> tuple[DriftLoop, ...]:
-        """The present ones of an app or a group."""
+        """Return the present ones of an app or a group."""
         return self._known.get(subject, ())
 
     def count(self, subject: AppOrGroup, entries: Sequence[ChangeSetEntry], now: datetime) -> tuple[DriftLoop, ...]:
@@ -37,8 +37,8 @@ class Contests:
         return tuple(each for each in contests if each.said == now and (each.kind, each.name) in written)
 
     def repeats(self, subject: AppOrGroup, entries: Iterable[ChangeSetEntry]) -> bool:
-        """Whether these writes only repaired what the same one changes again and again: no such repair is said by
-        itself. A change by somebody else is, whatever is fought over: it may be of what matters most.
+        """Return whether these writes only repaired what the same one changes again and again: no such repair is said
+        by itself. A change by somebody else is, whatever is fought over: it may be of what matters most.
         """
         fights = {(each.kind, each.name) for each in self.of(subject) if each.is_fight and not each.by_another}
         drifted = {(entry.kind, entry.name) for entry in entries if entry.drift is not None}
@@ -75,7 +75,7 @@ class ContradictionBackoff(Generic[W]):
         self._statements: dict[AppOrGroup, LastReport[W]] = {}
 
     def may_report(self, who: AppOrGroup, what: W, now: float, *, shown: bool = False) -> bool:
-        """Whether ``what`` may be reported; ``shown``: it, or something like it, is visible already."""
+        """Return whether ``what`` may be reported; ``shown``: it, or something like it, is visible already."""
         word = self._statements.get(who)
         if word is None or word.reported != what or shown:
             return True
@@ -91,7 +91,7 @@ class ContradictionBackoff(Generic[W]):
         self._statements[who] = LastReport(what, now, taken_back=before)
 
     def again(self, who: AppOrGroup, now: float) -> float | None:
-        """When a contradicted report may be made again; None where nothing waits."""
+        """Return when a contradicted report may be made again; None where nothing waits."""
         word = self._statements.get(who)
         return word.at if word and not word.stands and now < word.at else None
 
@@ -121,7 +121,9 @@ class RewriteReports(ContradictionBackoff[str]):
         return poll - word.at if word and word.taken_back else poll
 
     def due(self, poll: int, lasting: int) -> Iterator[AppKey]:
-        """The apps to look at again at this poll: the report may be repeated, or has stood for ``lasting`` polls."""
+        """Yield the apps to look at again at this poll: the report may be repeated, or has stood for ``lasting``
+        polls.
+        """
         for who, word in list(self._statements.items()):
             is_due = word.taken_back and poll == word.at + (lasting if word.stands else 0)
             if is_due and isinstance(who, AppKey):  # Each poll has all groups looked at.

@@ -48,7 +48,7 @@ FEW = 2
 def config_for(
     app: AppKey, from_git: AppConfig | None, live: Object | None, alerting: Alerting = NO_ALERTING
 ) -> AppConfig | None:
-    """The description in force; None where neither main nor the cluster describes the app.
+    """Return the description in force; None where neither main nor the cluster describes the app.
 
     ``alerting`` is what main says of alerts, whatever is wrong with the app.
     """
@@ -84,7 +84,9 @@ def _only_to_carry_the_condition(app: AppKey, from_git: AppConfig, alerting: Ale
 
 
 def too_many_gone(gone: int, live: int, most_percent: int) -> bool:
-    """Whether so many apps left main that it looks like an accident: then none of them is deleted (gitops.md §1)."""
+    """Return whether so many apps left main that it looks like an accident: then none of them is deleted (gitops.md
+    §1).
+    """
     return gone > FEW and gone * 100 > most_percent * live
 
 
@@ -152,7 +154,7 @@ class Facts:
         return replace(self, desired=replace(self.desired, policing=replace(policing, others=others)))
 
     def world(self, now: datetime) -> World:
-        """The same facts as the core's steps see them."""
+        """Return the same facts as the core's steps see them."""
         return World(self.spec, self.desired, self.observed, self.record, now)
 
     def decide(self, now: datetime) -> Decision:
@@ -177,7 +179,7 @@ class Live:
 
     @classmethod
     def nothing(cls) -> "Live":
-        """An app that the cluster does not have."""
+        """Return an app that the cluster does not have."""
         return cls(None, Record(), Observed())
 
 
@@ -319,7 +321,7 @@ def _why_awaited(cluster: Cluster, reading: Reading, facts: Facts) -> str:
 
 
 def why_accident(catalog: Catalog, cluster: Cluster, reading: Reading) -> str:
-    """Why so many apps left main that it looks like an accident, or may have; empty where it does not."""
+    """Return why so many apps left main that it looks like an accident, or may have; empty where it does not."""
     if not cluster.caches.knows_all:
         return "not all namespaces can be read, so nobody can say how many apps left"
     live = frozenset(filter(catalog.cares_for, cluster.apps()))
@@ -349,7 +351,9 @@ def _as_member(facts: Facts, state: MemberState, *, in_main: bool) -> Facts:
 
 
 def contents_for(facts: Facts, actions: Iterable[GitAction], cluster: Cluster) -> tuple[Configuration, ...]:
-    """The configuration of the versions that these actions name, as far as Git's files or the live copies have it."""
+    """Return the configuration of the versions that these actions name, as far as Git's files or the live copies have
+    it.
+    """
     named = [each.version for each in actions if isinstance(each, CommitPrimary | OfferPromotion)]
     return tuple(each for version in named for each in _at_hand(facts, version, cluster))
 

@@ -181,11 +181,11 @@ class SubjectFacts(Protocol):
         ...
 
     def with_others(self, others: Others) -> Self:
-        """The facts with what is known of those that the policies ask about."""
+        """Return the facts with what is known of those that the policies ask about."""
         ...
 
     def decide(self, now: datetime) -> Any:
-        """What the engine decides on these facts."""
+        """Return what the engine decides on these facts."""
         ...
 
 
@@ -202,19 +202,19 @@ class ReconciledKind(Protocol[S_contra, F, D]):
         ...
 
     def with_results(self, facts: F, results: Results) -> F:
-        """The facts with the results of earlier looks."""
+        """Return the facts with the results of earlier looks."""
         ...
 
     def peer_after(self, facts: F, decision: D, now: datetime) -> Peer | None:
-        """Its state after a decision, for the policies of others; None where they do not wait for it."""
+        """Return its state after a decision, for the policies of others; None where they do not wait for it."""
         ...
 
     def answered(self, facts: F, decision: D) -> D:
-        """The decision with what this process adds to it."""
+        """Return the decision with what this process adds to it."""
         ...
 
     def view(self, decision: D) -> Hashable:
-        """The part of its status that may differ between two processes that are both right."""
+        """Return the part of its status that may differ between two processes that are both right."""
         ...
 
     def save(self, facts: F, decision: D, now: datetime, may_report: Callable[[], bool]) -> bool:
@@ -228,7 +228,7 @@ class ReconciledKind(Protocol[S_contra, F, D]):
         ...
 
     def change(self, facts: F, decision: D) -> GitChange | None:
-        """What Git is to get; None: what waits for Git stays as it is."""
+        """Return what Git is to get; None: what waits for Git stays as it is."""
         ...
 
     def carry_out(self, facts: F, decision: D, on_result: Callable[[ActionResult], None]) -> Acted:
@@ -236,7 +236,7 @@ class ReconciledKind(Protocol[S_contra, F, D]):
         ...
 
     def again_at(self, facts: F, decision: D, now: datetime) -> datetime | None:
-        """When to look again, where nothing wakes it before."""
+        """Return when to look again, where nothing wakes it before."""
         ...
 
     def ended(self, subject: S_contra, *, failed: bool) -> None:
@@ -271,7 +271,9 @@ class Urgency(IntEnum):
 
 
 def urgency_of(state: AppState | None, entry: AppEntry | None) -> Urgency:
-    """The urgency of an app, by its live object and by main as it was read last (None: main does not have it)."""
+    """Return the urgency of an app, by its live object and by main as it was read last (None: main does not have
+    it).
+    """
     decided_from, says = state.main.tree if state is not None else "", entry.tree if entry is not None else ""
     changed = says != decided_from
     if state is not None:
@@ -283,7 +285,9 @@ def urgency_of(state: AppState | None, entry: AppEntry | None) -> Urgency:
 
 
 def urgency_of_group(record: GroupRecord | None, config: GroupConfig | None) -> Urgency:
-    """The urgency of a release group, by its record, where it was read (None: it was not, or is empty), and by main."""
+    """Return the urgency of a release group, by its record, where it was read (None: it was not, or is empty), and by
+    main.
+    """
     if record is None:
         return Urgency.CHANGED
     if moves_requests(record, config):
@@ -293,7 +297,7 @@ def urgency_of_group(record: GroupRecord | None, config: GroupConfig | None) -> 
 
 
 def moves_requests(record: GroupRecord | None, config: GroupConfig | None) -> bool:
-    """Whether the requests of a group move, or main has another version than the one that serves."""
+    """Return whether the requests of a group move, or main has another version than the one that serves."""
     if record is None:
         return False
     spec = config.desired.spec if config is not None else None
@@ -302,7 +306,7 @@ def moves_requests(record: GroupRecord | None, config: GroupConfig | None) -> bo
 
 
 def is_to_move_traffic(state: AppState | None, entry: AppEntry | None) -> bool:
-    """Whether the live traffic of an app is to move, also where it was decided and could not be carried out."""
+    """Return whether the live traffic of an app is to move, also where it was decided and could not be carried out."""
     return state is not None and (state.asks or state.phase in _MOVING or _moves_traffic(state, entry))
 
 

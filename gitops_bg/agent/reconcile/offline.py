@@ -32,7 +32,7 @@ _AGAIN_SECONDS = 0.1
 
 
 def facts_without_git(cluster: Cluster, app: AppKey) -> Facts | None:
-    """The facts of an app from the cluster alone; None where it does not describe the app."""
+    """Return the facts of an app from the cluster alone; None where it does not describe the app."""
     seen = cluster.seen(app)
     config = app_config_from_live(app, seen.manifest) if seen.manifest else None
     if config is None or config.spec is None:
@@ -85,7 +85,7 @@ class Offline:
         return self._cluster.record(self.subject)
 
     def facts(self) -> Facts | None:
-        """The facts of the app from the cluster alone; None where it does not describe the app."""
+        """Return the facts of the app from the cluster alone; None where it does not describe the app."""
         return facts_without_git(self._cluster, self.subject)
 
     # --- what is done -----------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class Offline:
         self._cluster.operator_requests.withdraw(self.subject, request)
 
     def is_lost(self, request: Request) -> bool:
-        """Whether somebody who knows of no others overwrote the request before anybody answered it."""
+        """Return whether somebody who knows of no others overwrote the request before anybody answered it."""
         waits = any(each.id == request.id for each in self._cluster.requests(self.subject))
         return not waits and not self.record.operator.has_answered(request.id)
 

@@ -42,7 +42,7 @@ class KnownBugs:
         self._told: set[str] = set()
 
     def is_news(self, error: InternalError) -> bool:
-        """Whether the bug occurs for the first time (in a long while)."""
+        """Return whether the bug occurs for the first time (in a long while)."""
         if str(error) in self._told:
             return False
         if len(self._told) >= _MOST_KNOWN:

@@ -41,7 +41,7 @@ class LeaseSettings:
 
 
 def identity() -> str:
-    """The identity of this process: its host and pid, and a unique part."""
+    """Return the identity of this process: its host and pid, and a unique part."""
     return f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}"
 
 
@@ -113,7 +113,7 @@ class Lease:
 
 
 def holders(client: Client, namespace: str = "") -> list[tuple[str, str]]:
-    """The leases of agents as NAMESPACE/NAME, each with its holder, empty for nobody. Raises `Forbidden`."""
+    """Return the leases of agents as NAMESPACE/NAME, each with its holder, empty for nobody. Raises `Forbidden`."""
     found = client.list(LEASES, namespace, OURS)
     named = ((each["metadata"], each.get("spec") or {}) for each in found)
     return sorted((f"{meta['namespace']}/{meta['name']}", spec.get("holderIdentity") or "") for meta, spec in named)

@@ -144,7 +144,7 @@ class Every(BaseTrigger):  # type: ignore[misc] # APScheduler has no types.
         self._pause = timedelta(seconds=seconds)
 
     def get_next_fire_time(self, _previous: datetime | None, now: datetime) -> datetime:
-        """The next time, as APScheduler asks for it."""
+        """Return the next time, as APScheduler asks for it."""
         return now + self._pause
 
 
@@ -186,7 +186,7 @@ _TOGETHER = timedelta(milliseconds=100)
 
 
 def utc_now() -> datetime:
-    """The machine's clock."""
+    """Return the machine's clock."""
     return datetime.now(UTC)
 
 
@@ -224,7 +224,7 @@ class SteadyTime(tzinfo):
         return timedelta()
 
     def tzname(self, _moment: datetime | None, /) -> str:
-        """Its name in the log of APScheduler."""
+        """Return its name in the log of APScheduler."""
         return "UTC"
 
 

@@ -90,7 +90,8 @@ class WorkQueue:
         self._looks.pop(app, None)
 
     def get(self) -> AppOrGroup | None:
-        """The most urgent app, and of those the one that has not been at rest for longest; blocks until there is one.
+        """Return the most urgent app, and of those the one that has not been at rest for longest; blocks until there is
+        one.
 
         None once the queue is stopped or paused, even if it was resumed meanwhile.
         """
@@ -132,7 +133,7 @@ class WorkQueue:
             self._changed.notify_all()
 
     def has_before(self, urgency: int) -> bool:
-        """Whether an app waits that is more urgent."""
+        """Return whether an app waits that is more urgent."""
         with self._changed:
             return any(each < urgency for each in self._queued.values())
 
@@ -262,7 +263,7 @@ class Workers:
                 thread.join(left())
 
     def problems(self) -> list[str]:
-        """The threads that ended although they should work, and too many looks that hang and wait for nobody."""
+        """Return the threads that ended although they should work, and too many looks that hang and wait for nobody."""
         with self._lock:
             dead = [f"thread {each.name} ended" for each in self._expected if not each.is_alive()]
             late = [thread.ident or 0 for thread, look in self._looks.items() if look.hangs]

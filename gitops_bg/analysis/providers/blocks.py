@@ -25,12 +25,12 @@ def read(model: type[Block], block: Mapping[str, Any]) -> Block:
 
 
 def trust(block: Http) -> Trust:
-    """The certificates that a block trusts."""
+    """Return the certificates that a block trusts."""
     return Trust(block.ca_cert or "", block.insecure)
 
 
 def headers(listed: Sequence[Header]) -> dict[str, str]:
-    """The headers of a block."""
+    """Return the headers of a block."""
     return {header.title: header.value for header in listed}
 
 
@@ -45,13 +45,13 @@ def number(text: Any) -> float:
 
 
 def present(values: Sequence[Any]) -> list[float]:
-    """The numbers of a series without its gaps: null and NaN are no data."""
+    """Return the numbers of a series without its gaps: null and NaN are no data."""
     numbers = [number(value) for value in values if value is not None]
     return [value for value in numbers if not math.isnan(value)]
 
 
 def at(data: Any, *path: str | int) -> Any:
-    """A part of a backend's response. Raises ``MeasuringFailed`` where it is missing."""
+    """Return a part of a backend's response. Raises ``MeasuringFailed`` where it is missing."""
     for step in path:
         try:
             data = data[step]
@@ -61,7 +61,7 @@ def at(data: Any, *path: str | int) -> Any:
 
 
 def rows(data: Any, *path: str | int) -> list[Any]:
-    """A list in a backend's response. Raises ``MeasuringFailed`` where there is none."""
+    """Return a list in a backend's response. Raises ``MeasuringFailed`` where there is none."""
     found = at(data, *path)
     if not isinstance(found, list):
         raise MeasuringFailed(f"the backend's answer has no list {'.'.join(map(str, path))}")

@@ -57,7 +57,7 @@ class SigningScope:
 def signed(
     method: str, url: str, headers: Mapping[str, str], body: bytes, scope: SigningScope, credentials: AwsCredentials
 ) -> dict[str, str]:
-    """The headers of a request, including the signature."""
+    """Return the headers of a request, including the signature."""
     all_headers = {"Host": urlsplit(url).netloc, **headers, "X-Amz-Date": scope.moment}
     if credentials.token:
         all_headers["X-Amz-Security-Token"] = credentials.token
@@ -110,7 +110,7 @@ _SESSION = "gitops-bg"
 
 
 def region(asked: str | None) -> str:
-    """The requested region, or else the agent's own."""
+    """Return the requested region, or else the agent's own."""
     found = asked or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     if not found:
         raise MeasuringFailed("no AWS region: write region into the template, or set AWS_REGION for the agent")
@@ -118,7 +118,7 @@ def region(asked: str | None) -> str:
 
 
 def from_secret(name: str, context: Context) -> AwsCredentials:
-    """The credentials in a Secret with the names of the environment variables as keys."""
+    """Return the credentials in a Secret with the names of the environment variables as keys."""
     value, token = context.secrets.value, context.secrets.setting(name, "AWS_SESSION_TOKEN")
     if token:
         context.secrets.hide(token)
@@ -126,7 +126,7 @@ def from_secret(name: str, context: Context) -> AwsCredentials:
 
 
 def of_the_agent(region_name: str, context: Context) -> AwsCredentials:
-    """The credentials of the agent's process, hidden from the measurement's texts."""
+    """Return the credentials of the agent's process, hidden from the measurement's texts."""
     found = _found(os.environ, region_name)
     for secret in filter(None, (found.secret_access_key, found.token)):
         context.secrets.hide(secret)
@@ -204,7 +204,7 @@ class CloudWatchProvider:
     """Sends all queries of the block at once."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
-        """The MetricDataResults from CloudWatch, newest value first."""
+        """Return the MetricDataResults from CloudWatch, newest value first."""
         asked = read(providers.CloudWatch, block)
         where = region(asked.region)
         url = asked.address or f"https://{_SERVICE}.{where}.amazonaws.com"

@@ -22,7 +22,7 @@ class DatadogProvider:
     """Queries ``/api/v1/query``, or ``/api/v2/query/scalar``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
-        """One number; several where v2 groups."""
+        """Return one number; several where v2 groups."""
         asked = read(providers.Datadog, block)
         secret, secrets = asked.secret_ref.name, context.secrets
         keys = {

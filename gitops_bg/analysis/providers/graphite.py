@@ -19,7 +19,7 @@ class GraphiteProvider:
     """Queries ``/render``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
-        """The numbers of the series, oldest first."""
+        """Return the numbers of the series, oldest first."""
         asked = read(providers.Graphite, block)
         url = f"{asked.address.rstrip('/')}/render?{_question(asked.query)}"
         request = HttpRequest(url, headers=headers(asked.headers), timeout=asked.timeout, trust=trust(asked))

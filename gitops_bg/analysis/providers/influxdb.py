@@ -26,7 +26,7 @@ class InfluxdbProvider:
     """Queries ``/api/v2/query``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
-        """The ``_value`` of every record."""
+        """Return the ``_value`` of every record."""
         asked = read(providers.Influxdb, block)
         token = context.secrets.value(asked.profile, "authToken")
         address, org = (_given(asked, name, context) for name in ("address", "org"))

@@ -21,7 +21,7 @@ class NewRelicProvider:
     """Queries one account."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
-        """One row as a map, several as a list of maps."""
+        """Return one row as a map, several as a list of maps."""
         asked = read(providers.NewRelic, block)
         key = context.secrets.value(asked.profile, "personal-api-key")
         question = {"query": _QUESTION, "variables": {"id": _account(asked, context), "nrql": asked.query}}

@@ -22,7 +22,7 @@ class PrometheusProvider:
     """Queries ``/api/v1/query``, or ``/api/v1/query_range``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
-        """A vector as a list of numbers, a scalar as a number, a matrix as a list of lists."""
+        """Return a vector as a list of numbers, a scalar as a number, a matrix as a list of lists."""
         asked = read(providers.Prometheus, block)
         url = f"{asked.address.rstrip('/')}/api/v1/{_question(asked, context)}"
         request = HttpRequest(url, headers=headers(asked.headers), timeout=asked.timeout, trust=trust(asked))

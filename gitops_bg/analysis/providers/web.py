@@ -19,7 +19,7 @@ class WebProvider:
     """Sends one GET, POST or PUT."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
-        """The one value that the path finds, or a list of several."""
+        """Return the one value that the path finds, or a list of several."""
         asked = read(providers.Web, block)
         request = HttpRequest(
             asked.url, asked.method, _headers(asked), _body(asked), float(asked.timeout_seconds), trust(asked)

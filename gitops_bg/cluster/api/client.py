@@ -116,11 +116,11 @@ class Client:
         self._connection.close()
 
     def is_asking(self, thread: int) -> bool:
-        """Whether a thread, by its identifier, waits for an answer of the API server."""
+        """Return whether a thread, by its identifier, waits for an answer of the API server."""
         return self._connection.is_asking(thread)
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """One object in its present state (a quorum read); None where there is none of this name.
+        """Return one object in its present state (a quorum read); None where there is none of this name.
 
         Raises ``ValueError`` without a name: that would list all of them, with other rights.
         """
@@ -131,7 +131,7 @@ class Client:
         return None if is_absent(answer.status, answer.data, call.path) else _decoded(call, answer)
 
     def pages(self, kind: Kind, namespace: str = "", labels: str = "", limit: int = PAGE) -> Iterator[Object]:
-        """The pages of a list, each a list object of its own; all at the ``resourceVersion`` of the first.
+        """Yield the pages of a list, each a list object of its own; all at the ``resourceVersion`` of the first.
 
         Raises `Gone` where the server can no longer continue the list: start again.
         """
@@ -146,7 +146,7 @@ class Client:
             query["continue"] = token
 
     def list(self, kind: Kind, namespace: str = "", labels: str = "") -> list[Object]:
-        """All objects of a kind with these labels; without a namespace, those of all namespaces."""
+        """Return all objects of a kind with these labels; without a namespace, those of all namespaces."""
         return [each for page in self.pages(kind, namespace, labels) for each in items_of(page)]
 
     def read(self, what: str, path: str, query: Mapping[str, str] | None = None) -> Object:
@@ -155,7 +155,7 @@ class Client:
         return _decoded(call, self._connection.send(call))
 
     def serves(self, kind: Kind) -> bool:
-        """Whether the API server serves a kind, in this version of it."""
+        """Return whether the API server serves a kind, in this version of it."""
         try:
             answer = self.read(f"discover {kind.api_version}", kind.path().rpartition("/")[0])
         except NotFound:
@@ -163,7 +163,7 @@ class Client:
         return any(each.get("name") == kind.plural for each in answer.get("resources") or [])
 
     def log(self, namespace: str, pod: str, lines: int, *, previous: bool, container: str = "") -> str:
-        """The last lines of a pod's log, of the container that runs or of the ``previous`` one; a pod with
+        """Return the last lines of a pod's log, of the container that runs or of the ``previous`` one; a pod with
         several needs the name of one.
         """
         more = {"previous": "true" if previous else "", "container": container}

@@ -67,7 +67,8 @@ class Skew:
 
 
 def least_skew(said: datetime, sent: datetime, received: datetime) -> timedelta:
-    """The smallest difference that explains a response: the server read its clock between ``sent`` and ``received``.
+    """Return the smallest difference that explains a response: the server read its clock between ``sent`` and
+    ``received``.
 
     >>> from datetime import UTC
     >>> at = lambda second: datetime(2026, 1, 1, 12, 0, second, tzinfo=UTC)
@@ -88,7 +89,8 @@ _INSIDE = re.compile(
 
 
 def impersonation(account: str, method: str, path: str) -> dict[str, str]:
-    """The headers by which a request acts as the ServiceAccount ``account`` of its namespace; none where it does not.
+    """Return the headers by which a request acts as the ServiceAccount ``account`` of its namespace; none where it does
+    not.
 
     >>> impersonation("apps", "PATCH", "/apis/apps/v1/namespaces/shop/replicasets/web-v1")
     {'Impersonate-User': 'system:serviceaccount:shop:apps'}
@@ -120,7 +122,7 @@ _CREDENTIALS_SECONDS = 1.0  # the longest use of a replaced token; a 401 ends it
 
 
 def own_namespace() -> str:
-    """The namespace of the pod that this process runs in; empty outside of a cluster."""
+    """Return the namespace of the pod that this process runs in; empty outside of a cluster."""
     file = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
     return file.read_text().strip() if os.environ.get(IN_CLUSTER) and file.exists() else ""
 
@@ -196,7 +198,7 @@ class Connection:
             self._asking.discard(thread)
 
     def is_asking(self, thread: int) -> bool:
-        """Whether a thread waits for an answer of the server, which ends by the timeouts of `Access`."""
+        """Return whether a thread waits for an answer of the server, which ends by the timeouts of `Access`."""
         return thread in self._asking
 
     def open(self, call: Call, read_timeout: float) -> "Stream":

@@ -64,7 +64,7 @@ _VIEWED = frozenset(
 
 
 def missing_kind(path: str, status: int, answer: Mapping[str, Any]) -> str:
-    """Why a call of one of our kinds found no such kind, with the command; empty where that is not the matter.
+    """Return why a call of one of our kinds found no such kind, with the command; empty where that is not the matter.
 
     An API server without any kind of a group answers in plain text; one with another kind of it names no object.
     """
@@ -76,7 +76,7 @@ def missing_kind(path: str, status: int, answer: Mapping[str, Any]) -> str:
 
 
 def missing_namespace(status: int, answer: Mapping[str, Any]) -> str:
-    """Why a write found no namespace, with the command; empty where that is not the matter."""
+    """Return why a write found no namespace, with the command; empty where that is not the matter."""
     details = answer.get("details") or {}
     if status != 404 or details.get("kind") != "namespaces":
         return ""
@@ -84,12 +84,12 @@ def missing_namespace(status: int, answer: Mapping[str, Any]) -> str:
 
 
 def no_namespace(name: str) -> str:
-    """A namespace that does not exist, with the command."""
+    """Return a namespace that does not exist, with the command."""
     return f"namespace {name} does not exist: kubectl create namespace {name}"
 
 
 def missing_right(message: str) -> str:
-    """Which right is missing, with the command; empty where RBAC is not the matter, or no role of ours helps.
+    """Return which right is missing, with the command; empty where RBAC is not the matter, or no role of ours helps.
 
     >>> missing_right('x is forbidden: User "ida" cannot list resource "pods" in API group "" in the namespace "shop"')
     'ida cannot list pods in namespace shop: kubectl -n shop create rolebinding ida-view --clusterrole=view --user=ida'
@@ -197,7 +197,9 @@ class Silent(Transient):
 
 
 def grant_for_secrets(namespace: str) -> str:
-    """How to let the agent copy and apply the Secrets of apps; nobody has that right by default (deploy/rbac.yaml)."""
+    """Return how to let the agent copy and apply the Secrets of apps; nobody has that right by default
+    (deploy/rbac.yaml).
+    """
     return f"bind the ClusterRole gitops-bg-app-secrets to the agent in namespace {namespace}"
 
 
@@ -234,7 +236,7 @@ def _translated(what: str, error: Exception) -> GitopsBgError | None:
 
 
 def describe(error: BaseException) -> str:
-    """The error as one line, without addresses of Python objects.
+    """Return the error as one line, without addresses of Python objects.
 
     >>> describe(TimeoutError("<connection at 0x7f1c>: Read timed out."))
     'Read timed out.'
@@ -246,7 +248,8 @@ def describe(error: BaseException) -> str:
 def refusal(
     what: str, status: int, headers: Mapping[str, str], data: bytes, path: str = "", sent: Any = None
 ) -> Exception:
-    """The error for an HTTP response other than 2xx; ``what`` names the call in a few words, ``path`` is its path.
+    """Return the error for an HTTP response other than 2xx; ``what`` names the call in a few words, ``path`` is its
+    path.
 
     What a user can mend by one command says so, and does not repeat the server's words. These may quote what was
     ``sent``: the server, or a webhook of it, knows no secrets. What it has below ``data`` is hidden.
@@ -277,7 +280,7 @@ def _mendable(status: int, answer: Mapping[str, Any], path: str) -> Refused | No
 
 
 def is_absent(status: int, data: bytes, path: str = "") -> bool:
-    """Whether a 404 means "no object of this name", not "no such kind" (plain text from the API server).
+    """Return whether a 404 means "no object of this name", not "no such kind" (plain text from the API server).
 
     With the ``path`` of the call, a kind of ours that is missing beside another one is told from a missing object.
     """
@@ -288,7 +291,7 @@ def is_absent(status: int, data: bytes, path: str = "") -> bool:
 
 
 def is_failed_test(status: int, data: bytes) -> bool:
-    """Whether a JSON patch was refused because of its ``test`` (HTTP 422, pitfalls.md §7).
+    """Return whether a JSON patch was refused because of its ``test`` (HTTP 422, pitfalls.md §7).
 
     An invalid object is a 422 as well, but its response lists the causes.
     """

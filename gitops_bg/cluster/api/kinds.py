@@ -21,7 +21,7 @@ class Kind:
     plural: str
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """The path of one object, of a namespace's collection, or of the collection in all namespaces.
+        """Return the path of one object, of a namespace's collection, or of the collection in all namespaces.
 
         >>> SERVICES.path("shop", "web")
         '/api/v1/namespaces/shop/services/web'
@@ -31,7 +31,7 @@ class Kind:
         return f"{root}{inside}/{self.plural}" + (f"/{quote(name, safe='')}" if name else "")
 
     def called(self, namespace: str, name: str = "") -> str:
-        """The name of an object of this kind in a sentence, or of all of them."""
+        """Return the name of an object of this kind in a sentence, or of all of them."""
         if not name:
             return f"{self.plural} of {namespace or 'all namespaces'}"
         return f"{self.name} {namespace}/{name}" if namespace else f"{self.name} {name}"

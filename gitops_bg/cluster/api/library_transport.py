@@ -36,7 +36,7 @@ class LibraryTransport:
         return str(self._api.configuration.host)
 
     def credentials(self) -> dict[str, str]:
-        """The headers with the identity; the library walks its whole configuration for them."""
+        """Return the headers with the identity; the library walks its whole configuration for them."""
         return {each["key"]: each["value"] for each in self._api.configuration.auth_settings().values()}
 
     def request(

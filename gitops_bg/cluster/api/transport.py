@@ -35,7 +35,7 @@ class Transport(Protocol):
         """The address of the API server, with scheme and port."""
 
     def credentials(self) -> dict[str, str]:
-        """The headers with the identity; empty where a certificate says who it is."""
+        """Return the headers with the identity; empty where a certificate says who it is."""
 
     def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeouts: Timeouts
@@ -101,7 +101,7 @@ class PlainTransport:
         return self._plain.host
 
     def credentials(self) -> dict[str, str]:
-        """The header with the token, if there is one."""
+        """Return the header with the token, if there is one."""
         return {"authorization": f"Bearer {self._plain.token}"} if self._plain.token else {}
 
     def request(

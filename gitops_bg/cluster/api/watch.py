@@ -51,7 +51,7 @@ class Pace:
     clock: Callable[[], float] = time.monotonic
 
     def seconds(self) -> int:
-        """How long to ask the server to keep the next watch open."""
+        """Return how long to ask the server to keep the next watch open."""
         return self.shortest + int(self.random() * (self.longest - self.shortest))
 
     def after_refusal(self) -> "Pace":
@@ -59,8 +59,8 @@ class Pace:
         return replace(self, longest_pause=self.longest_refusal)
 
     def pause(self, failures: int, error: GitopsBgError) -> float:
-        """How long to wait after so many failures in a row: exponential, with jitter, never less than the server asks
-        for.
+        """Return how long to wait after so many failures in a row: exponential, with jitter, never less than the server
+        asks for.
         """
         asked = error.retry_after if isinstance(error, Transient) and error.retry_after else 0.0
         return max(asked, delay(failures, self.first_pause, self.longest_pause, self.random()))

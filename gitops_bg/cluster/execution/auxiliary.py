@@ -72,7 +72,7 @@ class AuxiliaryWriter:
     def views(
         self, app: AppKey, app_uid: str, config: AppConfig | None, record: Record, *, lost: bool = False
     ) -> tuple[AuxiliaryView, ...]:
-        """The present state of the objects that Git names or the record remembers; none for missing ones.
+        """Return the present state of the objects that Git names or the record remembers; none for missing ones.
 
         ``lost``: a record that may have remembered a route is gone. It has the name of the app, so it is looked for.
         """
@@ -111,8 +111,8 @@ class AuxiliaryWriter:
         return self._delete(app, action.auxiliary_object)
 
     def rivals(self, app: AppKey, config: AppConfig | None) -> tuple[RivalRoute, ...]:
-        """The HTTPRoutes of others in the namespace of an app that has one. Those of the app that it was before go by
-        what becomes of that (docs/decisions/0070).
+        """Return the HTTPRoutes of others in the namespace of an app that has one. Those of the app that it was before
+        go by what becomes of that (docs/decisions/0070).
         """
         route = config.auxiliary_objects.route if config is not None else None
         if config is None or route is None or route.live.kind != HTTP_ROUTES.name:
@@ -124,7 +124,7 @@ class AuxiliaryWriter:
         return tuple(each for each in found if each.app not in own and each.name != route.live.name)
 
     def http_routes(self, namespace: str) -> tuple[RivalRoute, ...]:
-        """All HTTPRoutes of a namespace, as `RivalRoutes.now`."""
+        """Return all HTTPRoutes of a namespace, as `RivalRoutes.now`."""
         return self._rivals.now(namespace)
 
     def disown(
@@ -140,8 +140,8 @@ class AuxiliaryWriter:
                 )
 
     def is_replaced(self, app: AppKey, kind: str, former: AppKey, route: AuxiliaryObject) -> bool:
-        """Whether an app has a route of its own for the ``route`` of its ``former`` name: it is live, and taken by the
-        Gateways where that one is. No, where that cannot be read now.
+        """Return whether an app has a route of its own for the ``route`` of its ``former`` name: it is live, and taken
+        by the Gateways where that one is. No, where that cannot be read now.
         """
         try:
             live, before = self._of_app(app, kind, app.name), self._of_app(former, route.kind, route.name)

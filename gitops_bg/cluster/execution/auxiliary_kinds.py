@@ -42,7 +42,7 @@ class AuxiliaryKinds:
         self._served: dict[str, tuple[str, ...]] = {}
 
     def kind(self, name: str, api_version: str = "") -> Kind | None:
-        """The kind in the requested version, else in one with the same fields; None where none is served."""
+        """Return the kind in the requested version, else in one with the same fields; None where none is served."""
         family = FAMILIES[name]
         served = self._versions(family.group)
         usable = (version for version in _wanted(family, api_version.rpartition("/")[2]) if version in served)
@@ -69,7 +69,7 @@ class AuxiliaryKinds:
 
 
 def why_unserved(name: str, api_version: str) -> str:
-    """What a cluster lacks to serve a kind, and the remedy."""
+    """Return what a cluster lacks to serve a kind, and the remedy."""
     family = FAMILIES[name]
     if family.comes_with:
         definition = f"{family.plural}.{family.group}"

@@ -125,7 +125,9 @@ class Copies:
         return (self._writer.delete(kind, body),) if body is not None else ()
 
     def held(self, app: AppKey, ref: ConfigurationRef) -> Configuration:
-        """The content of a live copy, where it is that of ``ref``. Raises `NotFound`, and as `Executor.carry_out`."""
+        """Return the content of a live copy, where it is that of ``ref``. Raises `NotFound`, and as
+        `Executor.carry_out`.
+        """
         name = names.configuration_name(app, ref)
         body = self._writer.get(CONFIGURATION[ref.kind], app.namespace, name)
         held = content_of(ref, body) if body is not None else None
@@ -135,7 +137,7 @@ class Copies:
 
 
 def content_of(ref: ConfigurationRef, body: Object) -> Configuration:
-    """The content of a live object, under the name of its original in Git."""
+    """Return the content of a live object, under the name of its original in Git."""
     return configuration_of(ref.kind, ref.name, body)
 
 

@@ -142,7 +142,7 @@ class Jobs:
     # --- what comes out ---
 
     def measured(self, subject: AppOrGroup, record: RunRecord, now: datetime) -> tuple[MeasurementResult, ...]:
-        """The results of a subject's awaited measurements that have one."""
+        """Return the results of a subject's awaited measurements that have one."""
         if self._thread is None:
             return ()
         found = (self._result_of(subject, measurement, now) for measurement in _awaited(record))

@@ -33,7 +33,7 @@ Requests = tuple[Request, ...]
 
 
 def requests_at(body: Object | None) -> Requests:
-    """The requests at a live object, oldest first, answered or not."""
+    """Return the requests at a live object, oldest first, answered or not."""
     annotations = ((body or {}).get("metadata") or {}).get("annotations") or {}
     return requests_of(annotations.get(names.REQUEST, ""))
 
@@ -89,7 +89,7 @@ class OperatorRequests:
 
 
 def requests_of(annotation: str) -> tuple[Request, ...]:
-    """The requests in an annotation, oldest first, without what is none of ours."""
+    """Return the requests in an annotation, oldest first, without what is none of ours."""
     if not annotation:
         return ()
     try:
@@ -109,7 +109,7 @@ def _parsed(one: object) -> Iterator[Request]:
 
 
 def annotation_of(requests: Sequence[Request]) -> str:
-    """The text of the annotation for these requests, oldest first; empty for none."""
+    """Return the text of the annotation for these requests, oldest first; empty for none."""
     if not requests:
         return ""
     *before, newest = map(to_json, requests)

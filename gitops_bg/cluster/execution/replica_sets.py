@@ -35,11 +35,13 @@ class ReplicaSets:
         self._pods = pods
 
     def current(self, app: AppKey) -> SeenReplicaSets:
-        """The ReplicaSets with the labels of the app, and foreign ones under a name that it needs, from the caches."""
+        """Return the ReplicaSets with the labels of the app, and foreign ones under a name that it needs, from the
+        caches.
+        """
         return SeenReplicaSets(self._reader.replica_sets(app))
 
     def owned(self, app: AppKey, uid: str) -> Iterator[tuple[Kind, State]]:
-        """The ReplicaSets that the object with this uid owns."""
+        """Return the ReplicaSets that the object with this uid owns."""
         found = (each for each in self._reader.replica_sets(app) if uid in each.meta.owners)
         return ((WORKLOADS[each.workload], each) for each in found)
 

@@ -73,7 +73,7 @@ class Services:
     def current(
         self, app: AppKey, names: Iterable[str], *, adopting: bool = False, returning: bool = False
     ) -> ServiceRoutes:
-        """The Services of these names and their EndpointSlices, from the caches."""
+        """Return the Services of these names and their EndpointSlices, from the caches."""
         found = {name: self._reader.service(app.namespace, name) for name in names}
         services = {name: state for name, state in found.items() if state is not None}
         slices = (*self._reader.slices(app), *self._of_others(app, services, adopting))
@@ -93,8 +93,8 @@ class Services:
                 yield from self._reader.slices_of(app.namespace, name)
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str], *, alone: bool = False) -> str:
-        """The active Service, by Git or by the live spec, that selects pods with these labels, read live; empty for
-        none. The Service of a release group that follows the app counts as well.
+        """Return the active Service, by Git or by the live spec, that selects pods with these labels, read live; empty
+        for none. The Service of a release group that follows the app counts as well.
         """
         active = self._active_services(app, config)
         for name in (*active, *stable_names(app)):
@@ -106,7 +106,9 @@ class Services:
         return ""
 
     def reaching(self, app: AppKey, config: AppConfig | None, digest: str) -> str:
-        """The active Service, by Git or by the live spec, whose ready endpoints, read live, are pods of a version."""
+        """Return the active Service, by Git or by the live spec, whose ready endpoints, read live, are pods of a
+        version.
+        """
         for name in sorted(self._active_services(app, config)):
             slices = self._reader.slices_of(app.namespace, name)
             if any(names.is_of_version(app, digest, base) for each in slices for base in each.bases):
@@ -114,7 +116,7 @@ class Services:
         return ""
 
     def owned(self, app: AppKey, uid: str, former: Sequence[str] = ()) -> Iterator[tuple[Kind, State]]:
-        """The Services that the object with this uid owns: those that it names, and ``former`` ones."""
+        """Return the Services that the object with this uid owns: those that it names, and ``former`` ones."""
         names = (*service_names(None, self._reader.app(app)).all(), *former)
         found = (self._reader.service(app.namespace, name) for name in names)
         return ((SERVICES, each) for each in found if each is not None and uid in each.meta.owners)

@@ -70,7 +70,7 @@ class Anchors:
         """By namespace the app, with its uid, for which it was read the last time."""
 
     def uid(self, app: AppKey, app_uid: str) -> str:
-        """The uid of an app's namespace; empty where the agent may not read it, or the app has no object yet."""
+        """Return the uid of an app's namespace; empty where the agent may not read it, or the app has no object yet."""
         if not app_uid:
             return ""
         with self._lock:
@@ -99,7 +99,7 @@ class Anchors:
         return str(found["metadata"]["uid"]) if found else ""
 
     def anchored(self, kind: Kind, body: Object) -> Object:
-        """A manifest of ours with the namespace as second owner."""
+        """Return a manifest of ours with the namespace as second owner."""
         metadata = body["metadata"]
         owners = metadata.get("ownerReferences")
         if kind.name not in ANCHORED or not owners:
@@ -117,8 +117,8 @@ class Anchors:
 
 
 def let_go(live: Object) -> list[Object]:
-    """The patch that leaves an object to its controller alone, so that it is deleted with that; empty where nothing
-    changes.
+    """Return the patch that leaves an object to its controller alone, so that it is deleted with that; empty where
+    nothing changes.
     """
     owners: list[Mapping[str, object]] = live["metadata"].get("ownerReferences") or []
     kept = [owner for owner in owners if owner.get("controller")]
@@ -155,27 +155,27 @@ class Intents:
         self._applied: LRUCache[_Key, _Applied] = LRUCache(_MOST)
 
     def drift(self, kind: Kind, live: Object | None, manifest: Object) -> Drift | None:
-        """What somebody else changed of an object that is about to be applied; None where nobody did."""
+        """Return what somebody else changed of an object that is about to be applied; None where nobody did."""
         known = self._known(_key(kind, *name_of(manifest)))
         if live is None:
             return Drift() if known else None
         return _drift(live, changed_fields(live, manifest), known, _intent_of(manifest))
 
     def drift_of(self, kind: Kind, live: Object, field: ChangedField) -> Drift | None:
-        """The same for one field that is written by itself."""
+        """Return the same for one field that is written by itself."""
         known = self._known(_key(kind, *name_of(live), field.field))
         if field.found == field.wanted or (known is not None and known.intent == _hash(field.found)):
             return None
         return _drift(live, (field,), known, _hash(field.wanted))
 
     def repeats(self, kind: Kind, namespace: str, name: str, field: ChangedField) -> bool:
-        """Whether the last write to this field was the same."""
+        """Return whether the last write to this field was the same."""
         known = self._known(_key(kind, namespace, name, field.field))
         return known is not None and known.intent == _hash(field.wanted)
 
     def is_ours(self, kind: Kind, namespace: str, name: str, field: ChangedField, others: Collection[str]) -> bool:
-        """Whether what was found in this field is as this process wrote it; where it wrote nothing yet, whether no
-        ``others`` own it.
+        """Return whether what was found in this field is as this process wrote it; where it wrote nothing yet, whether
+        no ``others`` own it.
         """
         known = self._known(_key(kind, namespace, name, field.field))
         return not others if known is None else known.intent == _hash(field.found)
@@ -256,12 +256,12 @@ class WriteResult:
 
 
 def entry_of(kind: Kind, body: Object, change: Change, drift: Drift | None = None) -> ChangeSetEntry:
-    """The change set entry of an object."""
+    """Return the change set entry of an object."""
     return ChangeSetEntry(kind.name, *name_of(body), change, drift)
 
 
 def entry_between(kind: Kind, before: Object | None, after: Object, drift: Drift | None = None) -> ChangeSetEntry:
-    """The change set entry of an object between two reads; ``before`` None: there was none."""
+    """Return the change set entry of an object between two reads; ``before`` None: there was none."""
     change = _change(before["metadata"]["resourceVersion"], after) if before else Change.CREATED
     return entry_of(kind, after, change, drift)
 
@@ -281,7 +281,7 @@ class Writer:
         self._memory = memory
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """One object in its present state, never from a cache."""
+        """Return one object in its present state, never from a cache."""
         return self._client.get(kind, namespace, name)
 
     def apply(self, kind: Kind, body: Object, live: Object | None, *, force: bool | None = None) -> WriteResult:
@@ -299,7 +299,7 @@ class Writer:
         return WriteResult(answer, entry_between(kind, live, answer, drift))
 
     def drift(self, kind: Kind, live: Object | None, body: Object) -> Drift | None:
-        """What somebody else changed of an object of ours, as it was read just before, see `Intents.drift`."""
+        """Return what somebody else changed of an object of ours, as it was read just before, see `Intents.drift`."""
         return self.intents.drift(kind, live, self.anchors.anchored(kind, body))
 
     def applied(self, kind: Kind, body: Object, answer: Object) -> None:
@@ -371,7 +371,9 @@ class Guards:
         self._us = us
 
     def own(self, kind: Kind, app: AppKey, name: str) -> Object | None:
-        """The object in its present state, None where there is none. Raises `ForeignObject` where it is not ours."""
+        """Return the object in its present state, None where there is none. Raises `ForeignObject` where it is not
+        ours.
+        """
         body = self._writer.get(kind, app.namespace, name)
         if body is None:
             return None
@@ -395,7 +397,7 @@ class Guards:
         return body
 
     def uid(self, app: AppKey) -> str:
-        """The uid of the BlueGreenDeployment. Raises `WorldChanged` where there is none."""
+        """Return the uid of the BlueGreenDeployment. Raises `WorldChanged` where there is none."""
         state = self._reader.app(app)
         if state is None:
             raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone")

@@ -55,13 +55,13 @@ class Before:
 
 
 def selects_by_us(selector: Mapping[str, str] | None) -> bool:
-    """Whether a selector names labels that only our pods have."""
+    """Return whether a selector names labels that only our pods have."""
     return any(key.startswith(f"{names.GROUP}/") for key in selector or ())
 
 
 def is_of_before(live: Mapping[str, Any]) -> bool:
-    """Whether a Service is as it was before it became ours, by somebody's labels: nobody controls it, it selects other
-    pods, and nothing keeps yet what it has.
+    """Return whether a Service is as it was before it became ours, by somebody's labels: nobody controls it, it selects
+    other pods, and nothing keeps yet what it has.
     """
     metadata = live["metadata"]
     controlled = any(each.get("controller") for each in metadata.get("ownerReferences") or ())
@@ -70,7 +70,9 @@ def is_of_before(live: Mapping[str, Any]) -> bool:
 
 
 def before_of(live: Object) -> str:
-    """The annotation that keeps what a live Service has that the agent changes when it takes it over, or later."""
+    """Return the annotation that keeps what a live Service has that the agent changes when it takes it over, or
+    later.
+    """
     spec, labels = live["spec"], live["metadata"].get("labels") or {}
     annotations = {key: text for key, text in (live["metadata"].get("annotations") or {}).items() if key != _OF_KUBECTL}
     kept = {_SELECTOR: spec.get("selector") or {}, _PORTS: spec.get("ports") or [], _ROUTING: routing_of(spec)}
@@ -82,7 +84,7 @@ def before_of(live: Object) -> str:
 
 
 def before_in(annotations: Texts) -> Before:
-    """What that annotation says; nothing where there is none, or somebody made it unreadable.
+    """Return what that annotation says; nothing where there is none, or somebody made it unreadable.
 
     >>> before_in({names.BEFORE_ADOPTION: '{"selector": {"app": "orders"}}'}).selector, before_in({}).selector
     ((('app', 'orders'),), ())
@@ -103,7 +105,8 @@ def before_in(annotations: Texts) -> Before:
 
 
 def routing_of(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What a Service says of which pods get requests, beside its selector, and without what the API server fills in.
+    """Return what a Service says of which pods get requests, beside its selector, and without what the API server fills
+    in.
 
     >>> routing_of({"sessionAffinity": "ClientIP", "internalTrafficPolicy": "Cluster", "type": "NodePort"})
     {'sessionAffinity': 'ClientIP'}
@@ -112,8 +115,8 @@ def routing_of(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def given_back(live: Object, kind: str, before: Texts | None) -> dict[str, str]:
-    """The labels or the annotations (``kind``) of a Service as they were before: what the agent wrote since goes, or
-    gets its former value; what others wrote since stays.
+    """Return the labels or the annotations (``kind``) of a Service as they were before: what the agent wrote since
+    goes, or gets its former value; what others wrote since stays.
     """
     texts, ours = live["metadata"].get(kind) or {}, _written_by_us(live, "metadata", kind)
     others = {key: text for key, text in texts.items() if not is_mark(key, text)}
@@ -124,7 +127,7 @@ def given_back(live: Object, kind: str, before: Texts | None) -> dict[str, str]:
 
 
 def is_mark(key: str, text: str) -> bool:
-    """Whether a label or an annotation says that an object is the agent's, or is its memory.
+    """Return whether a label or an annotation says that an object is the agent's, or is its memory.
 
     >>> is_mark(names.APP, "web"), is_mark(names.MANAGED_BY, "gitops-bg"), is_mark(names.MANAGED_BY, "Helm")
     (True, True, False)
@@ -133,8 +136,8 @@ def is_mark(key: str, text: str) -> bool:
 
 
 def routing_given_back(live: Object, before: Before) -> dict[str, Any]:
-    """What a Service is to say of which pods get requests once it is handed back, where it says something else now that
-    the agent wrote; None where a field goes. Nothing where nobody knows what was before.
+    """Return what a Service is to say of which pods get requests once it is handed back, where it says something else
+    now that the agent wrote; None where a field goes. Nothing where nobody knows what was before.
     """
     if before.routing is None:
         return {}

@@ -31,7 +31,7 @@ def auxiliary_manifest(
     given: Mapping[str, Any],
     scale_target: str = "",
 ) -> Object:
-    """The manifest of an auxiliary object in Git (``given``) as an object of ours, in the version of ``kind``.
+    """Return the manifest of an auxiliary object in Git (``given``) as an object of ours, in the version of ``kind``.
 
     ``scale_target`` is the ReplicaSet that it scales; empty where it scales none.
     """
@@ -63,24 +63,24 @@ def with_scale_target(manifest: Object, replica_set: str) -> Object:
 
 
 def scale_target_ref(replica_set: str) -> Object:
-    """The scaleTargetRef of an autoscaler that scales a ReplicaSet."""
+    """Return the scaleTargetRef of an autoscaler that scales a ReplicaSet."""
     return {"apiVersion": REPLICA_SETS.api_version, "kind": REPLICA_SETS.name, "name": replica_set}
 
 
 def scale_target_of(live: Mapping[str, Any]) -> str:
-    """The ReplicaSet that a live autoscaler scales; empty where it scales none."""
+    """Return the ReplicaSet that a live autoscaler scales; empty where it scales none."""
     reference = (live.get("spec") or {}).get(SCALE_TARGET_REF) or {}
     return str(reference.get("name", "")) if reference.get("kind") == REPLICA_SETS.name else ""
 
 
 def is_labelled(live: Mapping[str, Any], manifest: Object) -> bool:
-    """Whether labels, annotations and owner match, and so whether it was made from what Git says now."""
+    """Return whether labels, annotations and owner match, and so whether it was made from what Git says now."""
     ours, metadata = manifest["metadata"], live["metadata"]
     return all(contains(metadata.get(key), ours[key], key) for key in ("labels", "annotations", "ownerReferences"))
 
 
 def is_as_given(live: Mapping[str, Any], manifest: Object) -> bool:
-    """Whether its content matches the manifest; including what others added."""
+    """Return whether its content matches the manifest; including what others added."""
     if manifest["kind"] in ROUTES and not _is_same_route(live, manifest):
         return False
     rest = (key for key in manifest if key not in (*_HEAD, *DATA))
@@ -100,20 +100,20 @@ def _is_same_route(live: Mapping[str, Any], manifest: Object) -> bool:
 
 
 def more_data(live: Mapping[str, Any], manifest: Object) -> Object:
-    """A merge patch that removes the data that somebody added; empty where nobody did."""
+    """Return a merge patch that removes the data that somebody added; empty where nobody did."""
     extra = {key: dict.fromkeys(_data(live, key).keys() - _data(manifest, key).keys()) for key in DATA}
     return {key: each for key, each in extra.items() if each}
 
 
 def content_of(live: Mapping[str, Any]) -> str:
-    """The content of a live auxiliary object that its authors decide, comparable; without the scale target."""
+    """Return the content of a live auxiliary object that its authors decide, comparable; without the scale target."""
     spec = {key: value for key, value in (live.get("spec") or {}).items() if key != SCALE_TARGET_REF}
     rest = {key: value for key, value in live.items() if key not in (*_HEAD, "spec")}
     return json.dumps([spec, rest], sort_keys=True)
 
 
 def sentence(auxiliary_object: AuxiliaryObject, app: AppKey) -> str:
-    """The name of the object in messages."""
+    """Return the name of the object in messages."""
     return f"{auxiliary_object.kind} {app.namespace}/{auxiliary_object.name}"
 
 

@@ -28,7 +28,7 @@ _SECRET = re.compile(r"\{\{secret:(?P<name>[^/}]+)/(?P<key>[^}]+)\}\}")
 
 
 def job_manifest(subject: AppOrGroup, uid: str, measure: MeasurementRequest) -> Object:
-    """The Job to create. Raises ``Refused`` where it would contain a readable secret."""
+    """Return the Job to create. Raises ``Refused`` where it would contain a readable secret."""
     block = read_json(measure.metric.query)
     spec = _with_references(block.get("spec") or {})
     spec.pop("ttlSecondsAfterFinished", None)  # the Job must stay until it is counted; the agent cleans up itself
@@ -102,7 +102,7 @@ class PodState:
 
 
 def job_state(body: Object, _known: JobState | None = None) -> JobState:
-    """The state of a Job."""
+    """Return the state of a Job."""
     metadata, status = body["metadata"], body.get("status") or {}
     annotations = metadata.get("annotations") or {}
     measurement = annotations.get(names.MEASUREMENT, "")
@@ -122,7 +122,7 @@ def job_state(body: Object, _known: JobState | None = None) -> JobState:
 
 
 def pod_state(body: Object, _known: PodState | None = None) -> PodState:
-    """The state of a pod of a Job."""
+    """Return the state of a pod of a Job."""
     job = (body["metadata"].get("labels") or {}).get(JOB_NAME, "")
     status = body.get("status") or {}
     statuses = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
@@ -132,7 +132,7 @@ def pod_state(body: Object, _known: PodState | None = None) -> PodState:
 
 
 def phase_of_job(job: JobState, trouble: str) -> tuple[AnalysisPhase, str]:
-    """The phase of a measurement by its Job, and why, in a sentence; ``RUNNING`` while unknown.
+    """Return the phase of a measurement by its Job, and why, in a sentence; ``RUNNING`` while unknown.
 
     ``trouble`` is that of its pods.
     """
@@ -150,7 +150,7 @@ def phase_of_job(job: JobState, trouble: str) -> tuple[AnalysisPhase, str]:
 
 
 def metric_of(measurement: str) -> str:
-    """The common part of all measurements of one metric in one run.
+    """Return the common part of all measurements of one metric in one run.
 
     >>> metric_of("3.pre.1.smoke.2")
     '3.pre.1.smoke'
@@ -159,7 +159,7 @@ def metric_of(measurement: str) -> str:
 
 
 def took(job: JobState) -> timedelta | None:
-    """How long a Job took; None while it runs.
+    """Return how long a Job took; None while it runs.
 
     Both times are by the clock of the cluster, which may differ from ours; they are never compared with ours.
     """

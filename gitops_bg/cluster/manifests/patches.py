@@ -205,9 +205,9 @@ def replace_selector(app: AppKey, live: Object, manifest: Object) -> list[Object
 
 
 def prepare_service(live: Object, manifest: Object) -> list[Object]:
-    """What no apply can do to a Service of ours: set its ports to exactly those of its manifest, with its selector, and
-    take out what others added; and keep what it had before, where labels just handed it over. Unless somebody wrote it
-    meanwhile; empty where nothing of that is to be done.
+    """Return what no apply can do to a Service of ours: set its ports to exactly those of its manifest, with its
+    selector, and take out what others added; and keep what it had before, where labels just handed it over. Unless
+    somebody wrote it meanwhile; empty where nothing of that is to be done.
 
     Server-side apply merges ports by number and protocol: where somebody changed the number of a port, the Service
     would get two ports of one name, and the apply is refused. The version is the only test: of a Service that is a name

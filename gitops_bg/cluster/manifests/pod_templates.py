@@ -34,12 +34,12 @@ TOPOLOGY = "kubernetes.io/hostname"
 
 
 def written_anti_affinity(given: AntiAffinityTerm | None) -> str:
-    """The value of the annotation; empty without a version to avoid."""
+    """Return the value of the annotation; empty without a version to avoid."""
     return "" if given is None else json.dumps({"digest": given.digest, "weight": given.weight})
 
 
 def read_anti_affinity(text: str) -> AntiAffinityTerm | None:
-    """The term in an annotation; None where there is none, or somebody made it unreadable.
+    """Return the term in an annotation; None where there is none, or somebody made it unreadable.
 
     >>> read_anti_affinity(written_anti_affinity(AntiAffinityTerm("v1:3f9c", 50)))
     AntiAffinityTerm(digest='v1:3f9c', weight=50)
@@ -86,7 +86,7 @@ class EphemeralMetadata:
 
 
 def written_metadata(worn: EphemeralMetadata) -> str:
-    """The value of the annotation; empty where there is nothing to remember."""
+    """Return the value of the annotation; empty where there is nothing to remember."""
     if worn == EphemeralMetadata():
         return ""
     document = {**_as_json(worn.metadata), "former": _as_json(worn.former), "pending": worn.pending}
@@ -94,7 +94,7 @@ def written_metadata(worn: EphemeralMetadata) -> str:
 
 
 def read_metadata(text: str) -> EphemeralMetadata:
-    """The state in an annotation; the empty one where there is none, or somebody made it unreadable.
+    """Return the state in an annotation; the empty one where there is none, or somebody made it unreadable.
 
     >>> worn = EphemeralMetadata(PodMetadata((("role", "active"),)), PodMetadata((("role", "preview"),)), True)
     >>> read_metadata(written_metadata(worn)) == worn, read_metadata("x") == EphemeralMetadata()
@@ -119,7 +119,7 @@ def dress(template: Object, metadata: PodMetadata, ours: Mapping[str, str]) -> O
 
 
 def change_of(pod: Object, template: Object, worn: EphemeralMetadata) -> Object | None:
-    """The merge patch that brings a live pod to its ReplicaSet's template; None where nothing changes.
+    """Return the merge patch that brings a live pod to its ReplicaSet's template; None where nothing changes.
 
     Keys that the agent never added stay, whoever set them; a removed key gets the template's own value.
     """
@@ -162,12 +162,12 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def written_labels(own: Labels) -> str:
-    """The value of the annotation; empty where a target selects by no label."""
+    """Return the value of the annotation; empty where a target selects by no label."""
     return json.dumps(dict(own), sort_keys=True) if own else ""
 
 
 def read_labels(text: str) -> Labels:
-    """The labels in an annotation; none where there is none, or somebody made it unreadable.
+    """Return the labels in an annotation; none where there is none, or somebody made it unreadable.
 
     >>> read_labels(written_labels({"app": "web"}))
     {'app': 'web'}

@@ -39,7 +39,7 @@ _HELD = ("type", "data", "binaryData")
 
 
 def app_manifest(app: AppKey, body: Mapping[str, Any], us: Ownership = UNOWNED) -> Object:
-    """The BlueGreenDeployment with the spec of Git, and the repository that it follows."""
+    """Return the BlueGreenDeployment with the spec of Git, and the repository that it follows."""
     manifest = {**_head(APPS, app, app.name), "spec": dict(body)}
     if us.annotations:
         manifest["metadata"] = {**manifest["metadata"], "annotations": us.annotations}
@@ -54,7 +54,7 @@ def replica_set_manifest(
     worn: EphemeralMetadata | None = None,
     own: pod_templates.Labels | None = None,
 ) -> Object:
-    """The workload of a version: its pods are the snapshot, with our labels and those of its role added.
+    """Return the workload of a version: its pods are the snapshot, with our labels and those of its role added.
 
     ``worn`` is the role metadata to keep in its annotation; None for a ReplicaSet without pods yet. ``own`` are the
     labels by which the target selects its pods. The snapshot and its full digest are in annotations, so that the object
@@ -103,7 +103,9 @@ def _unless_empty(annotation: str, text: str) -> dict[str, str]:
 
 
 def pod_template(app: AppKey, snapshot: Snapshot, labels: Mapping[str, str]) -> Object:
-    """The pod template of a snapshot with our labels on top of its own; its configuration comes from the copies."""
+    """Return the pod template of a snapshot with our labels on top of its own; its configuration comes from the
+    copies.
+    """
     copies = {(ref.kind, ref.name): names.configuration_name(app, ref) for ref in snapshot.configuration}
     template: Object = with_quantities(redirected(read_json(snapshot.text), copies))
     metadata = template.setdefault("metadata", {})
@@ -115,7 +117,7 @@ def pod_template(app: AppKey, snapshot: Snapshot, labels: Mapping[str, str]) -> 
 
 
 def configuration_manifest(app: AppKey, app_uid: str, configuration: Configuration) -> Object:
-    """The immutable copy of a ConfigMap or Secret that the pods with this content use."""
+    """Return the immutable copy of a ConfigMap or Secret that the pods with this content use."""
     ref = configuration.ref
     manifest = _head(CONFIGURATION[ref.kind], app, names.configuration_name(app, ref))
     manifest["metadata"] |= {
@@ -127,7 +129,7 @@ def configuration_manifest(app: AppKey, app_uid: str, configuration: Configurati
 
 
 def version_labels(app: AppKey, digest: str, color: str, number: str) -> dict[str, str]:
-    """The labels that identify pods and ReplicaSets of one version."""
+    """Return the labels that identify pods and ReplicaSets of one version."""
     return {**names.selector(app, digest), names.COLOR: color, names.VERSION: number}
 
 
@@ -140,7 +142,7 @@ def service_manifest(
     snapshot: str,
     ports: str = "",
 ) -> Object:
-    """A Service that selects one version: the manifest from Git (``given``), or one derived from the snapshot.
+    """Return a Service that selects one version: the manifest from Git (``given``), or one derived from the snapshot.
 
     ``ports`` is the JSON of the version's ports, where they may differ from Git's or the snapshot's.
     """
@@ -186,18 +188,20 @@ def owner_reference(owner: AppOrGroup, uid: str) -> Object:
 
 
 def subject_label(subject: AppOrGroup) -> dict[str, str]:
-    """The label that says whose an object of an analysis is."""
+    """Return the label that says whose an object of an analysis is."""
     return {names.RELEASE_GROUP if isinstance(subject, GroupKey) else names.APP: names.fit(subject.name)}
 
 
 def digest_in(app: AppKey, selector: Mapping[str, str]) -> str:
-    """The short digest in a selector that is exactly one of ours; else empty."""
+    """Return the short digest in a selector that is exactly one of ours; else empty."""
     digest = selector.get(names.DIGEST, "")
     return digest if dict(selector) == {names.APP: names.app_label(app), names.DIGEST: digest} else ""
 
 
 def selects(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
-    """Whether a Service with this selector selects pods with these labels (an empty selector selects nothing)."""
+    """Return whether a Service with this selector selects pods with these labels (an empty selector selects
+    nothing).
+    """
     return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
 
 

@@ -34,16 +34,16 @@ class ServiceNames:
     more_active: tuple[str, ...] = ()
 
     def all_active(self) -> tuple[str, ...]:
-        """The names of the Services that carry live traffic."""
+        """Return the names of the Services that carry live traffic."""
         return (self.active, *self.more_active) if self.active else self.more_active
 
     def all(self) -> tuple[str, ...]:
-        """All known names."""
+        """Return all known names."""
         return (*self.all_active(), self.preview) if self.preview else self.all_active()
 
 
 def service_names(config: AppConfig | None, state: AppState | None) -> ServiceNames:
-    """The names of the Services: from Git, else from the live object."""
+    """Return the names of the Services: from Git, else from the live object."""
     if config is not None and config.spec is not None:
         strategy = config.spec.strategy
         return ServiceNames(strategy.active_service, strategy.preview_service, strategy.more_active_services)
@@ -51,7 +51,7 @@ def service_names(config: AppConfig | None, state: AppState | None) -> ServiceNa
 
 
 def live_service_names(state: AppState | None) -> ServiceNames:
-    """The names of the Services in the live BlueGreenDeployment."""
+    """Return the names of the Services in the live BlueGreenDeployment."""
     spec = reread_json(state.spec) if state is not None else {}
     strategy = (spec.get("strategy") or {}).get("blueGreen") or {}
     first, *more = strategy.get("activeServices") or (strategy.get("activeService"),)
@@ -61,9 +61,9 @@ def live_service_names(state: AppState | None) -> ServiceNames:
 def former_names(
     config: AppConfig | None, state: AppState | None, record: Record, found: Iterable[ServiceState] = ()
 ) -> tuple[str, ...]:
-    """The Services that the live object or the record names as active, and Git no longer does, be it that Git names
-    them for the preview now; the former preview Service; and of those ``found`` with the labels of the app, all that
-    lead to a version of it.
+    """Return the Services that the live object or the record names as active, and Git no longer does, be it that Git
+    names them for the preview now; the former preview Service; and of those ``found`` with the labels of the app, all
+    that lead to a version of it.
     """
     live, wanted = live_service_names(state), service_names(config, state)
     carried = {*live.all_active(), *(each.name for each in record.last_read.former_services)}
@@ -73,14 +73,14 @@ def former_names(
 
 
 def former_preview(config: AppConfig | None, state: AppState | None) -> str:
-    """The preview Service that the live object names, where Git no longer does; empty where there is none."""
+    """Return the preview Service that the live object names, where Git no longer does; empty where there is none."""
     live = live_service_names(state)
     gone = live.preview is not None and live.preview not in service_names(config, state).all()
     return live.preview or "" if gone else ""
 
 
 def at_hand(config: AppConfig | None, live: Mapping[str, str]) -> Mapping[str, str]:
-    """The snapshot texts by short digest: those of ``live`` workloads, and those of Git's files."""
+    """Return the snapshot texts by short digest: those of ``live`` workloads, and those of Git's files."""
     known = dict(live)
     for source in (config.primary, config.target) if config is not None else ():
         if source is not None:
@@ -89,7 +89,7 @@ def at_hand(config: AppConfig | None, live: Mapping[str, str]) -> Mapping[str, s
 
 
 def git_says(config: AppConfig | None, name: str) -> bool:
-    """Whether Git describes Service ``name``: by a manifest, or by having none in a folder that was read.
+    """Return whether Git describes Service ``name``: by a manifest, or by having none in a folder that was read.
 
     Where it does not, everything in a live Service but its selector and its owner stays unchanged (DESIGN §10).
     """
@@ -109,7 +109,8 @@ def desired_service(
     known: Mapping[str, str],
     ports: str = "",
 ) -> Object:
-    """The manifest of a Service with the selector of ``digest`` (short or full), and with its ``ports`` if known.
+    """Return the manifest of a Service with the selector of ``digest`` (short or full), and with its ``ports`` if
+    known.
 
     Raises `InvalidInput` where its ports are unknown.
     """
@@ -126,7 +127,7 @@ def desired_service_if_known(
     known: Mapping[str, str],
     ports: str = "",
 ) -> Object | None:
-    """The manifest, or None where its ports are unknown."""
+    """Return the manifest, or None where its ports are unknown."""
     try:
         return desired_service(app, app_uid, name, digest, config, known, ports)
     except InvalidInput:
@@ -134,7 +135,7 @@ def desired_service_if_known(
 
 
 def stable_names(app: AppKey) -> tuple[str, ...]:
-    """The Service of a release group that may follow an app: the service's own name, where the app is a member.
+    """Return the Service of a release group that may follow an app: the service's own name, where the app is a member.
 
     >>> stable_names(AppKey("shop", "cart-v1")), stable_names(AppKey("shop", "web"))
     (('cart',), ())
@@ -147,7 +148,7 @@ _ATTACHMENT = ("parentRefs", "hostnames")
 
 
 def route_kind_in(spec: Mapping[str, Any]) -> str:
-    """The kind of the route that the spec of a BlueGreenDeployment asks for; empty where it asks for none."""
+    """Return the kind of the route that the spec of a BlueGreenDeployment asks for; empty where it asks for none."""
     routes = ((spec.get("strategy") or {}).get("blueGreen") or {}).get("routes")
     if not routes:
         return ""
@@ -194,7 +195,7 @@ def attached_as(manifest: Object, live: Object) -> Object:
 
 
 def attachment_of(route: Object) -> tuple[object, ...]:
-    """What decides which requests reach a route at all: its Gateways and its hosts, in no order."""
+    """Return what decides which requests reach a route at all: its Gateways and its hosts, in no order."""
     spec = route.get("spec") or {}
     return frozenset(map(_identity, spec.get("parentRefs") or ())), frozenset(spec.get("hostnames") or ())
 
@@ -205,7 +206,7 @@ def _identity(parent: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def ports_of(live: Mapping[str, Any]) -> BackendPorts:
-    """The ports of the Services that a live route leads to; none for any other object."""
+    """Return the ports of the Services that a live route leads to; none for any other object."""
     if live.get("kind") not in ROUTES:
         return ()
     return tuple(sorted({ref["name"]: int(ref.get("port") or 0) for ref in _backends(live)}.items()))
@@ -217,7 +218,7 @@ def _backends(route: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def named_version_of(live: Mapping[str, Any]) -> str:
-    """The short digest that a live route names; empty for none, and for any other object."""
+    """Return the short digest that a live route names; empty for none, and for any other object."""
     if live.get("kind") not in ROUTES:
         return ""
     for rule in (live.get("spec") or {}).get("rules") or ():
@@ -239,7 +240,7 @@ def _chooses(match: Mapping[str, Any]) -> bool:
 
 
 def http_route(namespace: str, labels: dict[str, str], route: HttpRoute) -> Object:
-    """The manifest of an HTTPRoute."""
+    """Return the manifest of an HTTPRoute."""
     return {
         "apiVersion": HTTP_ROUTES.api_version,
         "kind": HTTP_ROUTES.name,

@@ -78,7 +78,7 @@ https://github.com/kubernetes/kubernetes/blob/v1.31.0/pkg/apis/autoscaling/v2/de
 
 
 def additions(live: Mapping[str, Any], manifest: Object) -> tuple[ChangedField, ...]:
-    """What other field managers added to a live object of ours, beyond its manifest.
+    """Return what other field managers added to a live object of ours, beyond its manifest.
 
     Of a Service only what says which pods get requests: how it is reached from outside is for load balancers to say,
     but not that it is a name of something else, whose type goes with that name. Of an object of our own kinds all that
@@ -100,8 +100,8 @@ def additions(live: Mapping[str, Any], manifest: Object) -> tuple[ChangedField, 
 
 
 def additions_to_pods(live: Mapping[str, Any], template: Object) -> tuple[ChangedField, ...]:
-    """What other field managers added to the pod template of a live workload, beyond ``template``: a container, a
-    variable, a node selector, with which the pods would not be those that were checked.
+    """Return what other field managers added to the pod template of a live workload, beyond ``template``: a container,
+    a variable, a node selector, with which the pods would not be those that were checked.
 
     >>> fields = {"f:spec": {"f:template": {"f:spec": {"f:hostNetwork": {}}}}}
     >>> live = {"metadata": {"managedFields": [{"manager": "kubectl-edit", "fieldsV1": fields}]}}
@@ -113,8 +113,8 @@ def additions_to_pods(live: Mapping[str, Any], template: Object) -> tuple[Change
 
 
 def added_to_service(live: Mapping[str, Any]) -> tuple[str, ...]:
-    """The fields of a live Service that say which pods get requests, and that other field managers wrote since it is
-    ours.
+    """Return the fields of a live Service that say which pods get requests, and that other field managers wrote since
+    it is ours.
 
     One that was taken over keeps those that it had (``manifests.adoption``).
 
@@ -146,8 +146,8 @@ def _fields_of_others(live: Mapping[str, Any], at: Path) -> Iterator[Mapping[str
 
 
 def applied_fields(live: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields that are in the agent's last apply, as far as the API server knows; but for owners, of which others
-    have some.
+    """Return the fields that are in the agent's last apply, as far as the API server knows; but for owners, of which
+    others have some.
     """
     for entry in live["metadata"].get("managedFields") or ():
         if (entry.get("manager"), entry.get("operation")) == (names.FIELD_MANAGER, "Apply"):
@@ -158,8 +158,8 @@ def applied_fields(live: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def left_git(applied: Mapping[str, Any], live: Any, wanted: Any, at: Path = ()) -> Iterator[ChangedField]:
-    """The fields of ``live`` that were ``applied`` by the agent and are wanted no more, whatever their values: the next
-    apply takes them out. The items of lists are compared elsewhere (`drift.ports_are`).
+    """Yield the fields of ``live`` that were ``applied`` by the agent and are wanted no more, whatever their values:
+    the next apply takes them out. The items of lists are compared elsewhere (`drift.ports_are`).
 
     >>> applied = {"f:metadata": {"f:labels": {"f:team": {}}}}
     >>> live = {"metadata": {"labels": {"team": "shop"}}}
@@ -183,7 +183,7 @@ def _left_below(applied: Mapping[str, Any], live: Any, wanted: Mapping[str, Any]
 
 
 def left_behind(live: Mapping[str, Any], answer: Mapping[str, Any], manifest: Object) -> tuple[ChangedField, ...]:
-    """What an apply over ``live`` was to take out of the spec, and the ``answer`` still has.
+    """Return what an apply over ``live`` was to take out of the spec, and the ``answer`` still has.
 
     Kubernetes before 1.23 keeps ``behavior`` of an autoscaler in annotations of autoscaling/v1, in which its own
     controller writes; an apply then keeps what it should take out.
@@ -306,12 +306,12 @@ class AppliedStates:
         self._known[_key(state)] = (_fingerprint(state), intent)
 
     def covers(self, state: ReplicaSetState | ServiceState | AppState, intent: Fingerprint) -> bool:
-        """Whether this state is the result of this intent."""
+        """Return whether this state is the result of this intent."""
         return self._known.get(_key(state)) == (_fingerprint(state), intent)
 
 
 def intent_of(manifest: Object) -> Fingerprint:
-    """A comparable form of a manifest."""
+    """Return a comparable form of a manifest."""
     return (repr(manifest),)
 
 
@@ -338,7 +338,8 @@ _MOST_ADDITIONS = 20
 
 
 def changed_fields(live: Object, manifest: Object) -> tuple[ChangedField, ...]:
-    """Where a live object is not as its manifest, each place once; the size of a ReplicaSet is written by itself.
+    """Return where a live object is not as its manifest, each place once; the size of a ReplicaSet is written by
+    itself.
 
     >>> live = {"metadata": {}, "spec": {"maxReplicas": 3}}
     >>> (found,) = changed_fields(live, {"kind": "HorizontalPodAutoscaler", "metadata": {}, "spec": {"maxReplicas": 9}})

@@ -44,7 +44,7 @@ QUANTITIES = frozenset({"limits", "requests", "sizeLimit", "divisor", "averageVa
 
 
 def contains(live: Any, desired: Any, field: str = "") -> bool:
-    """Whether ``live`` contains everything in ``desired``; ``field`` is the name of both.
+    """Return whether ``live`` contains everything in ``desired``; ``field`` is the name of both.
 
     Empty values (``""``, 0, false, empty lists and maps) equal absence: the server drops them.
 
@@ -65,7 +65,7 @@ def contains(live: Any, desired: Any, field: str = "") -> bool:
 
 
 def ports_are(live: Sequence[Any], desired: Sequence[Any]) -> bool:
-    """Whether the ports of a Service are exactly the desired ones.
+    """Return whether the ports of a Service are exactly the desired ones.
 
     A name or an appProtocol that Git leaves out means none, and a missing targetPort means the port itself; none of
     them is a field of another manager.
@@ -89,7 +89,7 @@ def _leads(port: Any) -> str:
 
 
 def same_quantity(one: object, other: object) -> bool:
-    """Whether two resource quantities are the same amount.
+    """Return whether two resource quantities are the same amount.
 
     https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 
@@ -109,7 +109,7 @@ def _list_contains(live: Sequence[Any], desired: Sequence[Any], field: str) -> b
 
 
 def merge_keys(desired: Sequence[Any], field: str) -> tuple[str, ...]:
-    """The keys by which the items of a list are told apart; empty where they are told apart by their places."""
+    """Return the keys by which the items of a list are told apart; empty where they are told apart by their places."""
     if not all(isinstance(item, dict) for item in desired):
         return ()
     if field == "ports":
@@ -118,7 +118,7 @@ def merge_keys(desired: Sequence[Any], field: str) -> tuple[str, ...]:
 
 
 def item_key(item: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The values of these keys in an item, comparable."""
+    """Return the values of these keys in an item, comparable."""
     return tuple(repr(item.get(key) or ("TCP" if key == "protocol" else None)) for key in keys)
 
 
@@ -174,8 +174,8 @@ def _present(side: Any) -> Any:
 
 
 def is_ours(live: Object, field: ChangedField) -> bool:
-    """Whether what was found in a field is the agent's own doing: it manages all of it. Whoever changes a value takes
-    it from all who managed it; who only says the same, or said it before, manages it beside others.
+    """Return whether what was found in a field is the agent's own doing: it manages all of it. Whoever changes a value
+    takes it from all who managed it; who only says the same, or said it before, manages it beside others.
 
     >>> fields = {"f:spec": {"f:selector": {"f:app": {}}}}
     >>> live = {"metadata": {"managedFields": [{"manager": FIELD_MANAGER, "fieldsV1": fields}]}}
@@ -201,7 +201,8 @@ def _has_all(fields: Any, path: Sequence[str | ListItem], found: Any) -> bool:
 
 
 def managers_of(live: Object, path: Path) -> tuple[str, ...]:
-    """The other field managers that own a place of a live object, or something below it; of several, who wrote last.
+    """Return the other field managers that own a place of a live object, or something below it; of several, who wrote
+    last.
 
     https://kubernetes.io/docs/reference/using-api/server-side-apply/#managedfields
 
@@ -237,7 +238,7 @@ def _is_step(key: str, step: str | ListItem) -> bool:
 
 
 def item_in(key: str) -> Mapping[str, Any]:
-    """What a step in a set of fields says of an item of a list; nothing where it is another step."""
+    """Return what a step in a set of fields says of an item of a list; nothing where it is another step."""
     try:
         said = read_json(key[2:]) if key.startswith("k:") else None
     except NotJson:

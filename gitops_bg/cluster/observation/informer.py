@@ -77,50 +77,50 @@ class Informer(Generic[S, K]):
         self._scopes: list[Scope[S]] = []
 
     def scope(self, namespace: str) -> "Scope[S]":
-        """The sink for the watch of one namespace (empty: all)."""
+        """Return the sink for the watch of one namespace (empty: all)."""
         scope = Scope(self, namespace)
         self._scopes.append(scope)
         return scope
 
     def unknown(self, namespace: str) -> GitopsBgError | None:
-        """Why the cache may lack what is in a namespace (empty: in all of them); None: it lacks nothing."""
+        """Return why the cache may lack what is in a namespace (empty: in all of them); None: it lacks nothing."""
         found = (scope.unknown() for scope in self._scopes if scope.namespace in {"", namespace})
         return next(filter(None, found), None)
 
     def blind(self, namespace: str) -> bool:
-        """Whether the server refuses to list what is in a namespace, so that a missing object may exist."""
+        """Return whether the server refuses to list what is in a namespace, so that a missing object may exist."""
         scopes = (scope for scope in self._scopes if scope.namespace in {"", namespace})
         return any(scope.refused for scope in scopes)
 
     def refusal(self, namespace: str) -> GitopsBgError | None:
-        """Why the cache is `blind` in a namespace; None where it is not."""
+        """Return why the cache is `blind` in a namespace; None where it is not."""
         scopes = (scope for scope in self._scopes if scope.namespace in {"", namespace} and scope.refused)
         return next((scope.refused for scope in scopes), None)
 
     def troubles(self) -> list[GitopsBgError]:
-        """Why watches receive nothing at present, for kinds that the agent cannot do without."""
+        """Return why watches receive nothing at present, for kinds that the agent cannot do without."""
         errors = [scope.error for scope in self._scopes if scope.error is not None]
         return [error for error in errors if not (self.can_do_without and isinstance(error, Forbidden))]
 
     def get(self, namespace: str, name: str) -> S | None:
-        """The state of one object."""
+        """Return the state of one object."""
         self._refuse_unread(lambda unread: (unread.meta.namespace, unread.meta.name) == (namespace, name))
         slot = self._slots.get((namespace, name))
         return None if slot is None else slot.state
 
     def of(self, app: K) -> tuple[S, ...]:
-        """The states of an app, by name. Raises `InternalError` where one of them could not be read."""
+        """Return the states of an app, by name. Raises `InternalError` where one of them could not be read."""
         with self._lock:
             self._refuse_unread(lambda unread: self._owner(unread) == app)
             return tuple(self._slots[app.namespace, name].state for name in self._by_app.get(app, ()))
 
     def all(self) -> list[S]:
-        """All states."""
+        """Return all states."""
         with self._lock:
             return [slot.state for slot in self._slots.values()]
 
     def version(self, namespace: str, name: str) -> str:
-        """The cached ``resourceVersion`` of an object, empty where there is none; ask before a write."""
+        """Return the cached ``resourceVersion`` of an object, empty where there is none; ask before a write."""
         slot = self._slots.get((namespace, name))
         return slot.state.meta.version if slot is not None else ""
 
@@ -286,7 +286,7 @@ class Scope(Generic[S]):
         """The server refuses to show what is there, until a list is complete again: other errors change nothing."""
 
     def unknown(self) -> GitopsBgError | None:
-        """Why the cache may lack what is in this namespace; None: it lacks nothing.
+        """Return why the cache may lack what is in this namespace; None: it lacks nothing.
 
         A namespace whose rights were taken away, or that is gone with them, is unknown again; where there is but one
         scope for all, what is known of it grows old instead.

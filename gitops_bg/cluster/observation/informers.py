@@ -137,7 +137,7 @@ class Informers:
         return None in why and not any(isinstance(each, Unlisted) for each in why)
 
     def unknown(self, namespace: str) -> GitopsBgError | None:
-        """Why nothing may be decided in a namespace: not all that is in it is known. None: it is."""
+        """Return why nothing may be decided in a namespace: not all that is in it is known. None: it is."""
         found = [error for cache in self._all() if (error := cache.unknown(namespace))]
         return min(found, key=lambda each: not isinstance(each, Refused), default=None)
 
@@ -162,7 +162,7 @@ class Informers:
         return all(watch.alive for watch in self._watches)
 
     def unmanaged(self) -> dict[str, GitopsBgError]:
-        """The namespaces that are `unknown`, and why; the empty name stands for all of them."""
+        """Return the namespaces that are `unknown`, and why; the empty name stands for all of them."""
         return {each: why for each in self._namespaces if (why := self.unknown(each))}
 
     @property
@@ -181,29 +181,31 @@ class Informers:
         return max(watch.silent_seconds for watch in [each for each in needed if each.namespace in known] or needed)
 
     def troubles(self) -> list[GitopsBgError]:
-        """Why watches receive nothing at present, what is refused first."""
+        """Return why watches receive nothing at present, what is refused first."""
         found = [error for cache in self._all() for error in cache.troubles()]
         return sorted(found, key=lambda each: not isinstance(each, Refused))
 
     def app(self, app: AppKey) -> AppState | None:
-        """The BlueGreenDeployment, whoever created it."""
+        """Return the BlueGreenDeployment, whoever created it."""
         return self._apps.get(app.namespace, app.name)
 
     def holds_app(self, app: AppKey, uid: str) -> bool:
-        """Whether the BlueGreenDeployment of this uid is there."""
+        """Return whether the BlueGreenDeployment of this uid is there."""
         state = self.app(app)
         return state is not None and state.meta.uid == uid
 
     def apps(self) -> list[AppState]:
-        """All BlueGreenDeployments."""
+        """Return all BlueGreenDeployments."""
         return self._apps.all()
 
     def groups(self) -> list[ReleaseGroupState]:
-        """All ReleaseGroups, where they are watched."""
+        """Return all ReleaseGroups, where they are watched."""
         return self._groups.all()
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
-        """The workloads of the app, and those that `found` named, which are read live until they have our labels."""
+        """Return the workloads of the app, and those that `found` named, which are read live until they have our
+        labels.
+        """
         labelled = self._replica_sets.of(_indexed(app)) + self._daemon_sets.of(_indexed(app))
         if app not in self._unlabelled:
             return labelled
@@ -225,13 +227,15 @@ class Informers:
             raise why
 
     def copies(self, app: AppKey, *, in_use: bool) -> Copied:  # noqa: ARG002 (in a cache, all are looked at)
-        """The ConfigMaps and Secrets of the app, in use or not, and the kinds that the server refuses to list."""
+        """Return the ConfigMaps and Secrets of the app, in use or not, and the kinds that the server refuses to
+        list.
+        """
         states = (state for cache in self._configuration.values() for state in cache.of(_indexed(app)))
         unlisted = (kind.name for kind, cache in self._configuration.items() if cache.blind(app.namespace))
         return Copied(tuple(states), tuple(unlisted))
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
-        """The Service of this name. One without our labels is in no cache: it is read live until it has them."""
+        """Return the Service of this name. One without our labels is in no cache: it is read live until it has them."""
         state = self._services.get(namespace, name)
         if state is not None:
             self._absent.discard((namespace, name))
@@ -245,19 +249,19 @@ class Informers:
         return service_state(body)
 
     def services(self, app: AppKey) -> tuple[ServiceState, ...]:
-        """The Services of the app, whatever their names."""
+        """Return the Services of the app, whatever their names."""
         return self._services.of(_indexed(app))
 
     def slices(self, app: AppKey) -> tuple[SliceState, ...]:
-        """The EndpointSlices of the app's Services."""
+        """Return the EndpointSlices of the app's Services."""
         return self._slices.of(_indexed(app))
 
     def slices_of(self, namespace: str, service: str) -> tuple[SliceState, ...]:
-        """The EndpointSlices of a Service that is not ours, read live: nothing watches them."""
+        """Return the EndpointSlices of a Service that is not ours, read live: nothing watches them."""
         return foreign_slices(self._client, self._slice_kind(), namespace, service)
 
     def version(self, kind: Kind, namespace: str, name: str) -> str:
-        """The cached version before a write."""
+        """Return the cached version before a write."""
         return self._of_kind(kind).version(namespace, name)
 
     def remember(self, kind: Kind, body: Object, instead_of: str) -> None:

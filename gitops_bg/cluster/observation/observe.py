@@ -218,7 +218,7 @@ def observe(
     settled: AppliedStates | None = None,
     us: Ownership = UNOWNED,
 ) -> Observed:
-    """What Kubernetes shows of ``app``, compared with ``config`` (None: its folder left main)."""
+    """Return what Kubernetes shows of ``app``, compared with ``config`` (None: its folder left main)."""
     state, settled = contents.app, settled or AppliedStates()
     look = AppContext(app, state, config, record, settled, contents.namespace_uid, contents.workloads.snapshots())
     wanted = service_names(config, state)
@@ -257,8 +257,8 @@ def _of_others(listed: Listed, own: ServiceNames) -> tuple[ServiceView, ...] | N
 
 
 def app_drifted(state: AppState, manifest: Object) -> bool:
-    """Whether a BlueGreenDeployment differs from its manifest, including a field that left Git, whatever its value:
-    none, 0, no and nothing at all are not the same.
+    """Return whether a BlueGreenDeployment differs from its manifest, including a field that left Git, whatever its
+    value: none, 0, no and nothing at all are not the same.
     """
     labelled = (state.meta.manager, state.meta.app) == (names.MANAGER, manifest["metadata"]["labels"][names.APP])
     wanted = manifest["metadata"].get("annotations") or {}

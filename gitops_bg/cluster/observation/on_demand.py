@@ -48,7 +48,7 @@ from gitops_bg.spec.manifests.configuration import CONFIG_MAP, references
 
 
 def adopted_from(config: AppConfig | None, record: Record) -> str:
-    """The name of the Deployment that has to be looked at; empty where none has.
+    """Return the name of the Deployment that has to be looked at; empty where none has.
 
     Only where its pods are to go, and have not, or are to come back: an app that leaves them alone needs no right to
     read it.
@@ -62,7 +62,9 @@ def adopted_from(config: AppConfig | None, record: Record) -> str:
 
 
 def gives_back_to(config: AppConfig | None, record: Record) -> str:
-    """The Deployment that live traffic goes back to, or would because the app's folder is gone; empty for none."""
+    """Return the Deployment that live traffic goes back to, or would because the app's folder is gone; empty for
+    none.
+    """
     spec = config.spec if config is not None else None
     if config is None or spec is None:
         return record.release
@@ -73,7 +75,7 @@ def gives_back_to(config: AppConfig | None, record: Record) -> str:
 
 
 def deployment_view(client: Client, app: AppKey, name: str) -> DeploymentView:
-    """The present state of a Deployment, a quorum read."""
+    """Return the present state of a Deployment, a quorum read."""
     try:
         live = client.get(DEPLOYMENTS, app.namespace, name)
     except Refused as error:
@@ -100,7 +102,7 @@ def _available(live: Object) -> int:
 
 
 def pod_labels(live: Object) -> dict[str, str]:
-    """The labels that the pods of a Deployment get."""
+    """Return the labels that the pods of a Deployment get."""
     return (live["spec"]["template"].get("metadata") or {}).get("labels") or {}
 
 
@@ -222,7 +224,7 @@ class Pods:
         self._eviction_version = ""
 
     def views(self, app: AppKey) -> tuple[PodView, ...]:
-        """The pods of an app that have not ended; a quorum read, so that none is missing."""
+        """Return the pods of an app that have not ended; a quorum read, so that none is missing."""
         found = self._client.list(PODS, app.namespace, f"{names.APP}={names.app_label(app)}")
         return tuple(_pod_view(pod) for pod in found if (pod.get("status") or {}).get("phase") not in _ENDED)
 
@@ -263,7 +265,7 @@ class Pods:
         return Selected(tuple(sorted(apps)), frozenset(uid for app, uid in whose if not app))
 
     def of(self, app: AppKey, digest: str) -> list[Object]:
-        """The present pods of a version that are not being deleted."""
+        """Return the present pods of a version that are not being deleted."""
         labels = ",".join(f"{key}={value}" for key, value in names.selector(app, digest).items())
         found = self._client.list(PODS, app.namespace, labels)
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
@@ -332,7 +334,7 @@ Snapshots = Callable[[], Mapping[str, str]]
 def left_manifests(
     config: AppConfig, find: Callable[[str], ServiceState | None], snapshots: Snapshots
 ) -> tuple[Problem, ...]:
-    """A problem for each active Service that is live as a manifest said it which is in the folder no more.
+    """Return a problem for each active Service that is live as a manifest said it which is in the folder no more.
 
     ``find`` finds a live Service by its name. Nothing is said of a folder that was not read, or not as a whole.
     """

@@ -30,7 +30,7 @@ class Ownership:
 
     @classmethod
     def of(cls, annotations: Mapping[str, str]) -> Self:
-        """What a live object follows, by its annotations; nothing where they say none."""
+        """Return what a live object follows, by its annotations; nothing where they say none."""
         return cls(*(annotations.get(each, "") for each in (names.REPOSITORY, names.CLUSTER, names.BRANCH)))
 
     def __str__(self) -> str:
@@ -48,7 +48,8 @@ UNOWNED = Ownership()
 
 
 def owner_of(kind: Kind, meta: Meta, app: AppKey, adopt: Adoption | None = None) -> str:
-    """The owner of an object under a name of ours, and how to hand it over, in one sentence; empty where it is ours.
+    """Return the owner of an object under a name of ours, and how to hand it over, in one sentence; empty where it is
+    ours.
 
     ``adopt`` says the former names of the app, where its file says one.
 
@@ -89,7 +90,7 @@ def _or_moved(theirs: AppKey | None, app: AppKey, adopt: Adoption | None) -> str
 
 
 def is_unclaimed(meta: Meta, app: AppKey) -> bool:
-    """Whether an object that is not ours is nobody else's by any mark that binds: no controller, no other app.
+    """Return whether an object that is not ours is nobody else's by any mark that binds: no controller, no other app.
 
     A label of another tool (``app.kubernetes.io/managed-by: Helm``) binds nobody where the app's file agrees
     (``spec.adopt``).
@@ -122,7 +123,7 @@ def _other_allegiance(state: AppState, app: AppKey, us: Ownership) -> str:
 
 
 def claim_on(state: AppState, app: AppKey) -> str:
-    """Who else claims an app of ours, and how to end that; empty where nobody does."""
+    """Return who else claims an app of ours, and how to end that; empty where nobody does."""
     if not state.claimed_by:
         return ""
     return (
@@ -132,13 +133,15 @@ def claim_on(state: AppState, app: AppKey) -> str:
 
 
 def controlling_app(meta: Meta) -> AppKey | None:
-    """The app whose present or former BlueGreenDeployment controls an object; None: another controller, or none."""
+    """Return the app whose present or former BlueGreenDeployment controls an object; None: another controller, or
+    none.
+    """
     found = controlling_subject(meta)
     return found if isinstance(found, AppKey) else None
 
 
 def controlling_subject(meta: Meta) -> AppKey | GroupKey | None:
-    """The app, or the release group, whose present or former object controls an object."""
+    """Return the app, or the release group, whose present or former object controls an object."""
     controller = meta.controller
     if controller is None or controller.api_version.partition("/")[0] != names.GROUP:
         return None

@@ -41,7 +41,7 @@ SERVICE_NAME = "kubernetes.io/service-name"
 
 
 def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> ReplicaSetState:
-    """The state of a ReplicaSet; ``known`` is the former state, which saves comparing an unchanged template."""
+    """Return the state of a ReplicaSet; ``known`` is the former state, which saves comparing an unchanged template."""
     return _compared(_counted(body), known, body)
 
 
@@ -76,7 +76,7 @@ def _compared(state: ReplicaSetState, known: ReplicaSetState | None, body: Objec
 
 
 def daemon_set_state(body: Object, known: ReplicaSetState | None = None) -> ReplicaSetState:
-    """The state of a DaemonSet, counted as a ReplicaSet is.
+    """Return the state of a DaemonSet, counted as a ReplicaSet is.
 
     All of its pods are of its template's version, because its selector is: whether they are "updated" says nothing.
     https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/daemon-set-v1/#DaemonSetStatus
@@ -99,7 +99,7 @@ WORKLOAD_STATES = {WorkloadKind.REPLICA_SET: replica_set_state, WorkloadKind.DAE
 
 
 def configuration_state(kind: Kind, body: Object, _known: ConfigurationState | None = None) -> ConfigurationState:
-    """The state of a ConfigMap or Secret; lists do not name the kind of their items."""
+    """Return the state of a ConfigMap or Secret; lists do not name the kind of their items."""
     of = (body["metadata"].get("annotations") or {}).get(names.COPY_OF, "")
     digest = configuration_of(kind.name, of, body).ref.digest if of else ""
     content = 0 if of else hash(repr([body["metadata"].get("labels"), body.get("data"), body.get("binaryData")]))
@@ -107,7 +107,7 @@ def configuration_state(kind: Kind, body: Object, _known: ConfigurationState | N
 
 
 def auxiliary_state(body: Object, _known: AuxiliaryState | None = None) -> AuxiliaryState:
-    """The state of an autoscaler or a budget."""
+    """Return the state of an autoscaler or a budget."""
     metadata = body["metadata"]
     applied = (metadata.get("annotations") or {}).get(names.APPLIED)
     return AuxiliaryState(meta_of(body), hash(repr([metadata.get("labels"), applied, body.get("spec")])))
@@ -124,7 +124,7 @@ def _failure(status: Object) -> str:
 
 
 def service_state(body: Object, _known: ServiceState | None = None) -> ServiceState:
-    """The state of a Service."""
+    """Return the state of a Service."""
     metadata, spec = body["metadata"], dict(body.get("spec") or {})
     selector = pairs(spec.pop("selector", None))
     kept = {key: metadata[key] for key in ("labels", "annotations", "ownerReferences") if key in metadata}
@@ -136,7 +136,7 @@ def service_state(body: Object, _known: ServiceState | None = None) -> ServiceSt
 
 
 def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
-    """The state of an EndpointSlice; an endpoint without a ready condition counts as ready.
+    """Return the state of an EndpointSlice; an endpoint without a ready condition counts as ready.
 
     https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
     """
@@ -149,7 +149,7 @@ def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
 
 
 def app_state(body: Object, _known: AppState | None = None) -> AppState:
-    """The state of a BlueGreenDeployment."""
+    """Return the state of a BlueGreenDeployment."""
     annotations, live = body["metadata"].get("annotations") or {}, body.get("status") or {}
     found = unpacked(live)
     record, edited = found or {}, found is None
@@ -175,7 +175,7 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
 
 
 def group_state(body: Object, _known: ReleaseGroupState | None = None) -> ReleaseGroupState:
-    """What is watched of a ReleaseGroup."""
+    """Return what is watched of a ReleaseGroup."""
     annotations = body["metadata"].get("annotations") or {}
     record = unpacked(body.get("status") or {}) or {}
     follows = (annotations.get(each, "") for each in (names.REPOSITORY, names.CLUSTER))
@@ -221,7 +221,7 @@ def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
 
 
 def snapshot_in(state: ReplicaSetState) -> Snapshot:
-    """The snapshot that a ReplicaSet claims to run, genuine or not."""
+    """Return the snapshot that a ReplicaSet claims to run, genuine or not."""
     return Snapshot(state.full_digest, state.snapshot, refs_in(state.configuration), state.workload)
 
 

@@ -32,34 +32,36 @@ class Reader(Protocol):
     """Reads live objects."""
 
     def app(self, app: AppKey) -> AppState | None:
-        """The BlueGreenDeployment, whoever created it."""
+        """Return the BlueGreenDeployment, whoever created it."""
 
     def apps(self) -> list[AppState]:
-        """All BlueGreenDeployments in the watched namespaces."""
+        """Return all BlueGreenDeployments in the watched namespaces."""
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
-        """The ReplicaSets, and DaemonSets, with the labels of the app, and those without under a name that it needs."""
+        """Return the ReplicaSets, and DaemonSets, with the labels of the app, and those without under a name that it
+        needs.
+        """
 
     def follow_daemon_sets(self, namespace: str) -> None:
         """From now on the workloads of apps may be DaemonSets, too: nobody pays for them where no app has any."""
 
     def copies(self, app: AppKey, *, in_use: bool) -> Copied:
-        """The ConfigMaps and Secrets with the labels of the app, as far as they may be listed.
+        """Return the ConfigMaps and Secrets with the labels of the app, as far as they may be listed.
 
         Where none is known to be ``in_use``, a reader that would have to ask the server may skip them.
         """
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
-        """The Service of this name, whoever created it."""
+        """Return the Service of this name, whoever created it."""
 
     def services(self, app: AppKey) -> tuple[ServiceState, ...]:
-        """The Services with the labels of the app, whatever their names."""
+        """Return the Services with the labels of the app, whatever their names."""
 
     def slices(self, app: AppKey) -> tuple[SliceState, ...]:
-        """The EndpointSlices of the app's Services."""
+        """Return the EndpointSlices of the app's Services."""
 
     def slices_of(self, namespace: str, service: str) -> tuple[SliceState, ...]:
-        """The EndpointSlices of a Service that is not ours, read live: no cache has them."""
+        """Return the EndpointSlices of a Service that is not ours, read live: no cache has them."""
 
     def follow(self, kind: Kind) -> None:
         """Have the apps of objects of this kind looked at when somebody changes one; called whenever one is read."""
@@ -69,7 +71,7 @@ class WriteThrough(Protocol):
     """Learns of our own writes before a watch reports them."""
 
     def version(self, kind: Kind, namespace: str, name: str, /) -> str:
-        """The version held before a write."""
+        """Return the version held before a write."""
 
     def remember(self, kind: Kind, body: Object, instead_of: str) -> None:
         """Store the response to a write; ``instead_of`` is what `version` returned before it."""
@@ -78,7 +80,7 @@ class WriteThrough(Protocol):
         """Note that the agent deleted an object."""
 
     def holds_app(self, app: AppKey, uid: str) -> bool:
-        """Whether a cache has the BlueGreenDeployment of this uid; False where there is no cache."""
+        """Return whether a cache has the BlueGreenDeployment of this uid; False where there is no cache."""
 
     def found(self, kind: Kind, app: AppKey, name: str) -> None:
         """Note that an object without our labels has a name that the app needs: no cache has it, so it is read live."""
@@ -115,16 +117,16 @@ class Caches(Protocol):
         """The seconds since the server last confirmed what is known, of the kind with the oldest knowledge."""
 
     def troubles(self) -> list[GitopsBgError]:
-        """Why watches receive nothing at present, what is refused first; empty when all is well."""
+        """Return why watches receive nothing at present, what is refused first; empty when all is well."""
 
     def unknown(self, namespace: str) -> GitopsBgError | None:
-        """Why nothing may be decided in a namespace: not all that is in it is known. None: it is."""
+        """Return why nothing may be decided in a namespace: not all that is in it is known. None: it is."""
 
     def unmanaged(self) -> dict[str, GitopsBgError]:
-        """The namespaces that are `unknown`, and why; the empty name stands for all of them."""
+        """Return the namespaces that are `unknown`, and why; the empty name stands for all of them."""
 
     def groups(self) -> list[ReleaseGroupState]:
-        """All ReleaseGroups, where they are watched."""
+        """Return all ReleaseGroups, where they are watched."""
 
     def recheck(self, app: AppKey, service_names: Sequence[str]) -> None:
         """Look live again for what did not exist: part of a resync."""
@@ -147,7 +149,7 @@ class Uncached:
         return True
 
     def troubles(self) -> list[GitopsBgError]:
-        """What goes wrong is raised by each read."""
+        """Return what goes wrong is raised by each read."""
         return []
 
     def unknown(self, namespace: str) -> GitopsBgError | None:  # noqa: ARG002 - the protocol's
@@ -176,16 +178,16 @@ class LiveReader:
         self._kinds = [WorkloadKind.REPLICA_SET]
 
     def app(self, app: AppKey) -> AppState | None:
-        """The BlueGreenDeployment."""
+        """Return the BlueGreenDeployment."""
         body = self._client.get(APPS, app.namespace, app.name)
         return None if body is None else app_state(body)
 
     def apps(self) -> list[AppState]:
-        """All BlueGreenDeployments."""
+        """Return all BlueGreenDeployments."""
         return [app_state(body) for namespace in self._namespaces for body in self._client.list(APPS, namespace)]
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
-        """The ReplicaSets, and DaemonSets, with the labels of the app."""
+        """Return the ReplicaSets, and DaemonSets, with the labels of the app."""
         return tuple(
             WORKLOAD_STATES[each](body)
             for each in self._kinds
@@ -197,7 +199,7 @@ class LiveReader:
         self._kinds = list(WorkloadKind)
 
     def copies(self, app: AppKey, *, in_use: bool) -> Copied:
-        """The ConfigMaps and Secrets with the labels of the app; the user of a command may lack the right."""
+        """Return the ConfigMaps and Secrets with the labels of the app; the user of a command may lack the right."""
         states: list[ConfigurationState] = []
         unlisted: list[str] = []
         for kind, reduce in CONFIGURATION_STATES.items() if in_use else ():
@@ -208,20 +210,20 @@ class LiveReader:
         return Copied(tuple(states), tuple(unlisted))
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
-        """The Service of this name."""
+        """Return the Service of this name."""
         body = self._client.get(SERVICES, namespace, name)
         return None if body is None else service_state(body)
 
     def services(self, app: AppKey) -> tuple[ServiceState, ...]:
-        """The Services with the labels of the app."""
+        """Return the Services with the labels of the app."""
         return tuple(map(service_state, self._client.list(SERVICES, app.namespace, labels_of(app))))
 
     def slices(self, app: AppKey) -> tuple[SliceState, ...]:
-        """The EndpointSlices, which carry the labels of their Service."""
+        """Return the EndpointSlices, which carry the labels of their Service."""
         return tuple(map(slice_state, self._client.list(self._slice_kind(), app.namespace, labels_of(app))))
 
     def slices_of(self, namespace: str, service: str) -> tuple[SliceState, ...]:
-        """The EndpointSlices of one Service."""
+        """Return the EndpointSlices of one Service."""
         return foreign_slices(self._client, self._slice_kind(), namespace, service)
 
     def follow(self, kind: Kind) -> None:
@@ -246,10 +248,10 @@ class LiveReader:
 
 
 def labels_of(app: AppKey) -> str:
-    """The label selector of all objects of one app."""
+    """Return the label selector of all objects of one app."""
     return f"{OURS},{names.APP}={names.app_label(app)}"
 
 
 def foreign_slices(client: Client, kind: Kind, namespace: str, service: str) -> tuple[SliceState, ...]:
-    """The present EndpointSlices of a Service, whoever made it."""
+    """Return the present EndpointSlices of a Service, whoever made it."""
     return tuple(map(slice_state, client.list(kind, namespace, f"{SERVICE_NAME}={service}")))

@@ -48,7 +48,7 @@ class ServiceRoutes:
     """On the way back: the pods that carry the labels that each Service then selects by, or does already."""
 
     def view(self, look: AppContext, name: str) -> ServiceView | None:
-        """The view of a Service, compared with Git."""
+        """Return the view of a Service, compared with Git."""
         state = self.services.get(name)
         if state is None:
             return None
@@ -119,8 +119,8 @@ def _ports(look: AppContext, view: ServiceView, template: str) -> str:
 
 
 def serves_app(state: ServiceState, us: AppKey) -> str:
-    """The other app of this namespace that a Service selects the pods of, where that app controls it, or nobody does;
-    empty for none.
+    """Return the other app of this namespace that a Service selects the pods of, where that app controls it, or nobody
+    does; empty for none.
     """
     named = dict(state.selector).get(names.APP, "")
     other = AppKey(us.namespace, named)
@@ -131,15 +131,17 @@ def serves_app(state: ServiceState, us: AppKey) -> str:
 
 
 def selector_without_us(state: ServiceState, app: AppKey) -> Pairs:
-    """What a Service selects by once it is handed back; empty where that is unknown, or it would select a version."""
+    """Return what a Service selects by once it is handed back; empty where that is unknown, or it would select a
+    version.
+    """
     if not digest_in(app, dict(state.selector)):
         return state.selector
     return before_in(reread_json(state.content)["metadata"].get("annotations") or {}).selector
 
 
 def service_drifted(state: ServiceState, manifest: Object) -> bool:
-    """Whether a Service differs from its manifest, without the selector; including what left Git, and what others
-    added.
+    """Return whether a Service differs from its manifest, without the selector; including what left Git, and what
+    others added.
     """
     spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
     return _differs(state.content, state.applied, state.added, sorted_json({**manifest, "spec": spec}))
@@ -166,8 +168,8 @@ _BOTH = (_ACCEPTED, _RESOLVED)
 
 
 def acceptance(body: Object) -> tuple[bool | None, str]:
-    """Whether every Gateway that the route names has taken this generation, with all its backends, and what one says
-    against it.
+    """Return whether every Gateway that the route names has taken this generation, with all its backends, and what one
+    says against it.
 
     None: at least one has never said anything of it, and none says anything against it. What former parents said does
     not count.
@@ -183,12 +185,12 @@ def acceptance_of_rules(body: Object) -> tuple[bool | None, str]:
 
 
 def unresolved(body: Object) -> str:
-    """What a Gateway says against the backends of this generation; empty where none says anything."""
+    """Return what a Gateway says against the backends of this generation; empty where none says anything."""
     return _refusal(body, (_RESOLVED,))
 
 
 def is_reported(body: Object) -> bool:
-    """Whether any Gateway has ever said anything of a route, also one that it named formerly."""
+    """Return whether any Gateway has ever said anything of a route, also one that it named formerly."""
     return bool((body.get("status") or {}).get("parents"))
 
 
@@ -202,7 +204,7 @@ def _acceptance(body: Object, must_hold: tuple[str, ...]) -> tuple[bool | None, 
 
 
 def refusal_of(body: Object) -> str:
-    """Why a Gateway that the route names refuses this generation of it; empty where none does."""
+    """Return why a Gateway that the route names refuses this generation of it; empty where none does."""
     return _refusal(body, _BOTH)
 
 
@@ -213,7 +215,7 @@ def _refusal(body: Object, must_hold: tuple[str, ...]) -> str:
 
 
 def hosts_served(gateway: Object, section: str = "", port: int = 0) -> tuple[str, ...]:
-    """The host of each listener of a Gateway that a parentRef means; empty text: every host.
+    """Return the host of each listener of a Gateway that a parentRef means; empty text: every host.
 
     >>> hosts_served({"spec": {"listeners": [{"name": "web", "port": 80, "hostname": "*.shop.example"}]}}, "web")
     ('*.shop.example',)
@@ -224,7 +226,7 @@ def hosts_served(gateway: Object, section: str = "", port: int = 0) -> tuple[str
 
 
 def is_served(host: str, by: str) -> bool:
-    """Whether a listener with the host ``by`` takes requests for the host of a route: where the two meet.
+    """Return whether a listener with the host ``by`` takes requests for the host of a route: where the two meet.
 
     https://gateway-api.sigs.k8s.io/reference/spec/#httproutespec, ``hostnames``.
 
@@ -312,7 +314,8 @@ class ForeignServices:
         self._known: dict[str, tuple[float, Listed]] = {}
 
     def of(self, namespace: str, within_seconds: float) -> Listed:
-        """Those with a selector that does not tell versions apart, and that nobody agreed may have every version.
+        """Return those with a selector that does not tell versions apart, and that nobody agreed may have every
+        version.
 
         No older than ``within_seconds``; a failed list counts as one, too, and leaves what was known before.
         """

@@ -195,25 +195,25 @@ class AppState:
     """Somebody edited the record in its status, so that it has none."""
 
     def has_served(self, digest: str) -> bool:
-        """Whether live traffic ever went to a version, as far as the record remembers. Unpacks the status."""
+        """Return whether live traffic ever went to a version, as far as the record remembers. Unpacks the status."""
         served = part_of(unpacked(self.status.read()) or {}, "routing").get("activations")
         return isinstance(served, list) and digest in served
 
 
 def part_of(stored: Object, name: str) -> Object:
-    """A part of a stored record, by its name; an empty one where there is none, or somebody damaged it."""
+    """Return a part of a stored record, by its name; an empty one where there is none, or somebody damaged it."""
     part = stored.get(name)
     return part if isinstance(part, dict) else {}
 
 
 def decided_from(status: Object) -> str:
-    """The commit of main that the record in a live status was decided from; empty where it names none."""
+    """Return the commit of main that the record in a live status was decided from; empty where it names none."""
     main = part_of(part_of(unpacked(status) or {}, "git"), "main")
     return str(main.get("commit") or "")
 
 
 def meta_of(body: Object) -> Meta:
-    """The `Meta` of any object; strings that repeat across objects are shared."""
+    """Return the `Meta` of any object; strings that repeat across objects are shared."""
     metadata = body["metadata"]
     labels: Mapping[str, str] = metadata.get("labels") or {}
     return Meta(
@@ -231,7 +231,7 @@ def meta_of(body: Object) -> Meta:
 
 
 def pairs(values: Mapping[str, str] | None) -> Pairs:
-    """A map of strings as sorted pairs.
+    """Return a map of strings as sorted pairs.
 
     >>> pairs({"b": "2", "a": "1"})
     (('a', '1'), ('b', '2'))

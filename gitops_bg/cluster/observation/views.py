@@ -58,18 +58,18 @@ class AppContext:
         return self.config.spec.adopt if self.config is not None and self.config.spec is not None else None
 
     def labelled(self, meta: Meta) -> bool:
-        """Whether an object has our labels."""
+        """Return whether an object has our labels."""
         return (meta.manager, meta.app) == (names.MANAGER, names.app_label(self.app))
 
     def controlled(self, meta: Meta) -> bool:
-        """Whether our object controls it, and the namespace is its second owner."""
+        """Return whether our object controls it, and the namespace is its second owner."""
         if not self.uid or self.going:
             return True
         controller, anchor = meta.controller, self.namespace_uid
         return controller is not None and controller.uid == self.uid and (not anchor or anchor in meta.owners)
 
     def unsettled(self, state: _S, manifest: Object, drifted: Callable[[_S, Object], bool]) -> bool:
-        """Whether it drifted, beyond how the server normalised our last apply."""
+        """Return whether it drifted, beyond how the server normalised our last apply."""
         return drifted(state, manifest) and not self.settled.covers(state, intent_of(manifest))
 
 
@@ -80,11 +80,11 @@ class SeenReplicaSets:
     states: tuple[ReplicaSetState, ...] = ()
 
     def views(self, look: AppContext) -> tuple[ReplicaSetView, ...]:
-        """The view of each ReplicaSet, compared with its version in the record."""
+        """Return the view of each ReplicaSet, compared with its version in the record."""
         return tuple(_view(look, state) for state in self.states)
 
     def snapshots(self) -> Mapping[str, str]:
-        """The snapshots in their annotations, by short digest."""
+        """Return the snapshots in their annotations, by short digest."""
         return {short(state.full_digest): state.snapshot for state in self.states if state.snapshot}
 
 
@@ -141,7 +141,7 @@ def _digest_of_text(state: ReplicaSetState) -> str:
 
 
 def runs(app: AppKey, state: ReplicaSetState, digest: str) -> bool:
-    """Whether a ReplicaSet runs the version of a digest: by its name, which nobody can change, as it cannot the
+    """Return whether a ReplicaSet runs the version of a digest: by its name, which nobody can change, as it cannot the
     selector of its pods; by its annotation where the name says nothing of a version.
     """
     named = names.short_digest_in(app, state.meta.name)
@@ -157,13 +157,13 @@ def _drifted(look: AppContext, state: ReplicaSetState, version: Version | None) 
 
 
 def workload_of(reader: Reader, app: AppKey, digest: str) -> WorkloadKind:
-    """What runs a version: what the live object is."""
+    """Return what runs a version: what the live object is."""
     found = (each.workload for each in reader.replica_sets(app) if runs(app, each, digest))
     return next(found, WorkloadKind.REPLICA_SET)
 
 
 def live_name(reader: Reader, app: AppKey, number: int, digest: str) -> str:
-    """The name of the ReplicaSet of a version: of ours that exists, else the one that it is created with.
+    """Return the name of the ReplicaSet of a version: of ours that exists, else the one that it is created with.
 
     One that is being deleted counts last, as for the core (``checks.versions.live_name``).
     """

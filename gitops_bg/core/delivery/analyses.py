@@ -126,7 +126,7 @@ def _conclude(world: W, run: AnalysisRun, rounds: Rounds[W]) -> W:
 
 
 def kept(asked: Round[Subject]) -> Analyses:
-    """The runs without those that nobody needs any more, and with those that begin anew."""
+    """Return the runs without those that nobody needs any more, and with those that begin anew."""
     analyses = asked.analyses
     for run in asked.analyses.runs:
         if _is_stale(asked, run):
@@ -167,7 +167,7 @@ def _is_overruled(asked: Round[Subject], run: AnalysisRun) -> bool:
 
 
 def serves(asked: Round[Subject], run: AnalysisRun) -> bool:
-    """Whether the version that a run is about serves."""
+    """Return whether the version that a run is about serves."""
     return asked.of.name(run.digest) == asked.serving
 
 
@@ -180,7 +180,7 @@ def _goes_forward(asked: Round[Subject], digest: str) -> bool:
 
 
 def begun(asked: Round[Subject], digest: str) -> tuple[AnalysisRun, ...]:
-    """The runs that begin now: before the promotion of a version, and after that of the one that serves."""
+    """Return the runs that begin now: before the promotion of a version, and after that of the one that serves."""
     return (*_begun_before(asked, digest), *_begun_after(asked))
 
 
@@ -223,12 +223,12 @@ def _started(asked: Round[Subject], run: AnalysisRun, plan: MeasurementPlan, sta
 
 
 def due(asked: Round[Subject]) -> tuple[MeasurementRequest, ...]:
-    """The measurements to take now."""
+    """Return the measurements to take now."""
     return tuple(request for run in _going_on(asked) for request in due_of(run, asked.epoch, asked.now))
 
 
 def moments(asked: Round[Subject]) -> Iterator[datetime]:
-    """When measurements become due."""
+    """Return when measurements become due."""
     return (moment for run in _going_on(asked) for moment in moments_of(run))
 
 
@@ -240,7 +240,7 @@ def _going_on(asked: Round[Subject]) -> Iterator[AnalysisRun]:
 
 
 def measured(asked: Round[Subject], results: Iterable[MeasurementResult]) -> tuple[AnalysisRun, ...]:
-    """The runs that measurements change, with these."""
+    """Return the runs that measurements change, with these."""
     running = (run for stage in (PRE, POST) if (run := asked.analyses.run(stage)) and run.running)
     return tuple(after for run in running if (after := _with_results(asked, run, results)) != run)
 
@@ -252,5 +252,5 @@ def _with_results(asked: Round[Subject], run: AnalysisRun, results: Iterable[Mea
 
 
 def found(run: AnalysisRun) -> str:
-    """What a run that has ended found, and why."""
+    """Return what a run that has ended found, and why."""
     return f"{run.stage.called} {run.phase.lower()}: {why(run)}"

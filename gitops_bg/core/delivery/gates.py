@@ -46,7 +46,7 @@ _OTHERS = "delete it, or give one of the two other paths, hosts or Gateways; the
 def alike(
     gate: AlikeGate, round_of: Callable[[T], Round[Subject]], digest_of: Callable[[T, V], str]
 ) -> Callable[[T, V], Answer]:
-    """A gate of this file as one of an app or a group, about its versions."""
+    """Return a gate of this file as one of an app or a group, about its versions."""
 
     @wraps(gate)
     def asked(world: T, version: V) -> Answer:
@@ -56,12 +56,12 @@ def alike(
 
 
 def results(chain: Iterable[Callable[[T, V], Answer]], world: T, version: V) -> tuple[GateResult, ...]:
-    """What a list of gates says of a version, in its order."""
+    """Return what a list of gates says of a version, in its order."""
     return tuple(flat(gate(world, version) for gate in chain))
 
 
 def flat(answers: Iterable[Answer]) -> Iterator[GateResult]:
-    """The results of several answers."""
+    """Yield the results of several answers."""
     for answer in answers:
         if isinstance(answer, GateResult):
             yield answer
@@ -70,7 +70,7 @@ def flat(answers: Iterable[Answer]) -> Iterator[GateResult]:
 
 
 def all_open(gates: Iterable[GateResult]) -> bool:
-    """Whether no gate is shut."""
+    """Return whether no gate is shut."""
     return all(gate.open for gate in gates)
 
 
@@ -120,7 +120,7 @@ def requests_ours(asked: Round[Subject], digest: str) -> GateResult | None:
 
 
 def pre_promotion(asked: Round[Subject], digest: str) -> GateResult | None:
-    """What the analysis before promotion says; None where nobody asks for one, or nothing serves yet."""
+    """Return what the analysis before promotion says; None where nobody asks for one, or nothing serves yet."""
     if asked.before is None or not asked.serving:
         return None
     if asked.is_in_full(digest):
@@ -133,7 +133,7 @@ def pre_promotion(asked: Round[Subject], digest: str) -> GateResult | None:
 
 
 def live_verdict(asked: Round[Subject], _: str = "") -> GateResult | None:
-    """What the analysis after promotion says of the version that serves so far; None once it is over."""
+    """Return what the analysis after promotion says of the version that serves so far; None once it is over."""
     run = asked.analyses.run(POST)
     if run is None or not run.open or not serves(asked, run):
         return None
@@ -158,7 +158,7 @@ def live_version_not_being_measured(asked: Round[Subject], digest: str) -> GateR
 
 
 def begins_after(asked: Round[Subject]) -> GateResult:
-    """When the analysis after promotion begins, which has not begun."""
+    """Return when the analysis after promotion begins, which has not begun."""
     unknown = asked.after.unknown if asked.after is not None else ""
     if asked.of.goes_back():
         return GateResult(GateKind.ANALYSIS, False, f"{POST.called}: begins anew if traffic does not go back after all")
@@ -187,8 +187,8 @@ _MOST_NAMED = 3
 
 
 def policies(asked: Round[Subject], digest: str) -> Iterator[GateResult]:
-    """What all policies say about the promotion of a version; what they say of several services once, with the names of
-    these.
+    """Yield what all policies say about the promotion of a version; what they say of several services once, with the
+    names of these.
     """
     told: dict[GateResult, list[str]] = {}
     for judged in asked.of.judged(digest):
@@ -199,7 +199,7 @@ def policies(asked: Round[Subject], digest: str) -> Iterator[GateResult]:
 
 
 def of_commit(then: PoliciesThen | None) -> Iterator[GateResult]:
-    """What the promotion's own commit says against the promotion (policies.md §5)."""
+    """Yield what the promotion's own commit says against the promotion (policies.md §5)."""
     if then is None:
         return
     commit = then.commit[:10]
@@ -221,7 +221,7 @@ def carries(files: tuple[str, ...]) -> str:
 
 
 def of_verdicts(found: tuple[RuleVerdict, ...]) -> Iterator[GateResult]:
-    """What the policies say."""
+    """Yield what the policies say."""
     shut = {verdict.policy for verdict in found if not verdict.open}
     told: set[str] = set()
     for verdict in found:
@@ -266,14 +266,14 @@ def _about(services: Iterable[str]) -> str:
 
 
 def moments(asked: Round[Subject], digest: str) -> Iterator[datetime]:
-    """When time alone changes what a policy says about a version."""
+    """Yield when time alone changes what a policy says about a version."""
     for judged in asked.of.judged(digest):
         yield from (verdict.until for verdict in judged.verdicts if verdict.until)
 
 
 def with_place(asked: Round[Subject], seen: Peer, digest: str, gates: Iterable[GateResult]) -> Peer:
-    """A peer with its place in the queue, where a version waits for its turn and nothing else: what also waits for
-    pods delays no other. ``gates`` are all that stand before the version.
+    """Return a peer with its place in the queue, where a version waits for its turn and nothing else: what also waits
+    for pods delays no other. ``gates`` are all that stand before the version.
     """
     judged = asked.of.judged(digest)
     others = [gate for gate in gates if gate.kind != GateKind.POLICY]
@@ -283,7 +283,7 @@ def with_place(asked: Round[Subject], seen: Peer, digest: str, gates: Iterable[G
 
 
 def place_in_queue(who: AppOrGroup, merge: Source | None, since: datetime) -> tuple[int, str]:
-    """The place of an app or a group that waits ``since``: the position of its merge in main; lower is first."""
+    """Return the place of an app or a group that waits ``since``: the position of its merge in main; lower is first."""
     if merge is not None and merge.landed is not None:
         return merge.landed, str(who)
     return LAST, f"{since.isoformat()} {who}"

@@ -18,7 +18,7 @@ from gitops_bg.core.model.version import Version, short
 
 
 def was_lifted_since(record: Delivery, run: AnalysisRun) -> bool:
-    """Whether the hold that came with the verdict of a run was lifted since."""
+    """Return whether the hold that came with the verdict of a run was lifted since."""
     ended, hold = run.finished_at, record.objection(run.digest)
     return ended is not None and hold is not None and hold.lifted is not None and hold.since >= ended
 
@@ -83,7 +83,7 @@ NEVER_SERVED = WayBack("never carried live traffic")
 
 
 def can_roll_back_without_gates(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
-    """Whether traffic may go to ``version`` at once.
+    """Return whether traffic may go to ``version`` at once.
 
     ``by_name``: a person names this very version. Then it is enough that somebody cleared its digest, by `resume`, by
     `retry`, or by a promotion; a version that the agent chooses by itself must have served since. Pods and the age of
@@ -93,7 +93,7 @@ def can_roll_back_without_gates(record: Record, version: Version, *, by_name: bo
 
 
 def speaks_against(record: Delivery, digest: str, *, by_name: bool = False) -> WayBack:
-    """What speaks against going back to a version that served, of an app or a release group; see above."""
+    """Return what speaks against going back to a version that served, of an app or a release group; see above."""
     objection = record.objection(digest)
     if objection is None or (by_name and objection.lifted in (Says.CLEARED, Says.NAMED)):
         return OPEN
@@ -105,8 +105,8 @@ def speaks_against(record: Delivery, digest: str, *, by_name: bool = False) -> W
 
 
 def can_roll_back_to(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
-    """Whether traffic may go to a version that Git names; it must also have been promoted before the one that serves
-    now.
+    """Return whether traffic may go to a version that Git names; it must also have been promoted before the one that
+    serves now.
     """
     way = can_roll_back_without_gates(record, version, by_name=by_name)
     if way and not record.came_before(version.digest, record.routing.traffic):

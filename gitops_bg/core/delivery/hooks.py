@@ -40,14 +40,14 @@ LONGEST_REASON = 300
 
 
 def answer_text(hook: Hook, run: HookRun) -> str:
-    """What a hook has answered so far, without what comes next."""
+    """Return what a hook has answered so far, without what comes next."""
     return f"{hook.title}{_count(hook, run)}: {_answer(run)}"
 
 
 def what_next(
     hook: Hook, run: HookRun, moment: datetime | None, anew: str, now: datetime, resumed_at: datetime | None
 ) -> str:
-    """What comes next: when it is asked again, or, where its time is over, what asks ``anew``.
+    """Return what comes next: when it is asked again, or, where its time is over, what asks ``anew``.
 
     ``resumed_at``: when the last suspension ended.
     """
@@ -111,37 +111,37 @@ class Answered(NamedTuple):
 
 
 def hooks_of(asked: Round[Subject], *types: HookType) -> Iterator[Hook]:
-    """The hooks of these types, in the order of the file."""
+    """Return the hooks of these types, in the order of the file."""
     return (hook for hook in asked.hooks if hook.type in types)
 
 
 def run_of(asked: Round[Subject], hook: Hook, digest: str, *, final: bool = False) -> HookRun | None:
-    """What a hook has answered for the present try of a version so far."""
+    """Return what a hook has answered for the present try of a version so far."""
     wanted = (hook.name, hook.type, digest, asked.of.rollout(digest), final)
     runs = (run for run in asked.hook_state.runs if (run.hook, run.type, run.digest, run.rollout, run.final) == wanted)
     return next(runs, None)
 
 
 def has_passed(asked: Round[Subject], digest: str, *types: HookType) -> bool:
-    """Whether every hook of these types has accepted a version."""
+    """Return whether every hook of these types has accepted a version."""
     hooks = [hook for hook in hooks_of(asked, *types) if not is_skipped(asked, digest, hook.type)]
     runs = ((hook, run_of(asked, hook, digest)) for hook in hooks)
     return all(run is not None and has_accepted(run, hook) for hook, run in runs)
 
 
 def is_skipped(asked: Round[Subject], digest: str, kind: HookType) -> bool:
-    """Whether hooks of a type are skipped for a version: the checks are, but not the gates that people open."""
+    """Return whether hooks of a type are skipped for a version: the checks are, but not the gates that people open."""
     return kind.counts_refusals and asked.is_in_full(digest)
 
 
 def says_no(hook: Hook, run: HookRun) -> bool:
-    """Whether the answers end the way of a version: too many refusals, or a rollback hook that accepts."""
+    """Return whether the answers end the way of a version: too many refusals, or a rollback hook that accepts."""
     return failure_limit_exceeded(run, hook) or (hook.type is ROLLBACK and run.answer is HookAnswer.ACCEPTED)
 
 
 def is_first_refusal(answered: Answered) -> bool:
-    """Whether a refusal is to be told: the first one, later ones are only shown. A rollback hook refuses when all is
-    well.
+    """Return whether a refusal is to be told: the first one, later ones are only shown. A rollback hook refuses when
+    all is well.
     """
     hook, before, after = answered
     return before.refused == 0 < after.refused and hook.type is not ROLLBACK and not hook.mute_alert
@@ -234,7 +234,9 @@ def _refuse(world: W, hook: Hook, run: HookRun, rounds: Rounds[W]) -> W:
 
 
 def answered_by(asked: Round[Subject], responses: Iterable[HookResponse]) -> tuple[Answered, ...]:
-    """The runs that go on, with what came back. Deadlines are applied, also those that somebody has just changed."""
+    """Return the runs that go on, with what came back. Deadlines are applied, also those that somebody has just
+    changed.
+    """
     by_id = {one.id: one for one in responses}
     return tuple(Answered(hook, run, _with_response(asked, hook, run, by_id)) for hook, run in asked_about(asked))
 
@@ -248,7 +250,9 @@ def _with_response(asked: Round[Subject], hook: Hook, run: HookRun, responses: M
 
 
 def begun(asked: Round[AskingSubject], digest: str) -> tuple[HookRun, ...]:
-    """The runs with those that begin about a version: each hook is asked as soon as those before it have accepted."""
+    """Return the runs with those that begin about a version: each hook is asked as soon as those before it have
+    accepted.
+    """
     new, final = [], asked.incoming == digest
     for kind in _kinds(asked, digest):
         of_switch = final and kind is CONFIRM_PROMOTION
@@ -281,12 +285,12 @@ def _may_begin(asked: Round[AskingSubject], digest: str, kind: HookType) -> bool
 
 
 def opened_by_hand(asked: Round[Subject]) -> tuple[Answered, ...]:
-    """The runs of manual gates, with what people did to them."""
+    """Return the runs of manual gates, with what people did to them."""
     return tuple(Answered(hook, run, _by_hand(asked, run)) for hook, run in asked_about(asked) if hook.manual)
 
 
 def is_first_wait(answered: Answered) -> bool:
-    """Whether it is to be told that a manual gate waits for people: once for each try."""
+    """Return whether it is to be told that a manual gate waits for people: once for each try."""
     hook, before, after = answered
     return before.answer is None and not after.accepted and not hook.mute_alert
 
@@ -299,7 +303,9 @@ def _by_hand(asked: Round[Subject], run: HookRun) -> HookRun:
 
 
 def kept(asked: Round[AskingSubject]) -> tuple[HookRun, ...]:
-    """The runs without those about something else, and of hooks that left the file; the last ones stay to be shown."""
+    """Return the runs without those about something else, and of hooks that left the file; the last ones stay to be
+    shown.
+    """
     known = {(hook.name, hook.type): hook for hook in asked.hooks}
     runs = ((known.get((run.hook, run.type)), run) for run in asked.hook_state.runs)
     return tuple(run for hook, run in runs if hook is not None and _counts(asked, hook, run))
@@ -315,7 +321,7 @@ def _counts(asked: Round[AskingSubject], hook: Hook, run: HookRun) -> bool:
 
 
 def asked_about(asked: Round[Subject]) -> Iterator[tuple[Hook, HookRun]]:
-    """The runs that go on: a suspension stops those that lead forward, never those that may lead back."""
+    """Yield the runs that go on: a suspension stops those that lead forward, never those that may lead back."""
     hooks = {(hook.name, hook.type): hook for hook in asked.hooks}
     for run in asked.hook_state.runs:
         hook = hooks.get((run.hook, run.type))
@@ -335,14 +341,14 @@ def _goes_on(asked: Round[Subject], run: HookRun) -> bool:
 
 
 def next_call(asked: Round[Subject], hook: Hook, run: HookRun) -> datetime | None:
-    """When a hook is called next; a rollout hook is called as long as the analysis beside it runs."""
+    """Return when a hook is called next; a rollout hook is called as long as the analysis beside it runs."""
     beside = asked.analyses.run(AnalysisStage.PRE)
     is_measured = beside is not None and beside.running and (beside.digest, beside.rollout) == (run.digest, run.rollout)
     return due_at(run, hook, goes_on=hook.type is ROLLOUT and is_measured)
 
 
 def moments(asked: Round[Subject]) -> Iterator[datetime]:
-    """When a call becomes due, or the deadline of a hook ends."""
+    """Yield when a call becomes due, or the deadline of a hook ends."""
     for hook, run in asked_about(asked):
         ends = None if run.expired else expires_at(run, hook, asked.resumed_at)
         if not _is_over(asked, hook, run):
@@ -350,7 +356,7 @@ def moments(asked: Round[Subject]) -> Iterator[datetime]:
 
 
 def due(asked: Round[Subject]) -> Iterator[tuple[Hook, HookRun]]:
-    """The hooks to call now."""
+    """Yield the hooks to call now."""
     for hook, run in asked_about(asked):
         moment = None if _is_over(asked, hook, run) else next_call(asked, hook, run)
         if moment is not None and moment <= asked.now:
@@ -358,7 +364,7 @@ def due(asked: Round[Subject]) -> Iterator[tuple[Hook, HookRun]]:
 
 
 def calls_due(asked: Round[Subject], phase: str) -> tuple[HookCall, ...]:
-    """The calls to make now; ``phase`` is what rollback hooks are told, in Flagger's words."""
+    """Return the calls to make now; ``phase`` is what rollback hooks are told, in Flagger's words."""
     return tuple(_call(asked, hook, run, phase) for hook, run in due(asked))
 
 
@@ -371,14 +377,14 @@ def _call(asked: Round[Subject], hook: Hook, run: HookRun, phase: str) -> HookCa
 
 
 def hook_gate(asked: Round[Subject], hook: Hook, run: HookRun | None) -> GateResult:
-    """The gate of a hook between a version and traffic, or its pods, by its run."""
+    """Return the gate of a hook between a version and traffic, or its pods, by its run."""
     kind = GateKind.MANUAL if hook.manual else GateKind.HOOK
     is_open = run is not None and satisfied(run, hook, asked.now) and not says_no(hook, run)
     return GateResult(kind, is_open, describe(asked, hook, run))
 
 
 def describe(asked: Round[Subject], hook: Hook, run: HookRun | None) -> str:
-    """The state of a hook, as one sentence."""
+    """Return the state of a hook, as one sentence."""
     if run is None:
         return f"{hook.title}: not asked yet"
     if hook.manual or _is_over(asked, hook, run):
@@ -388,7 +394,7 @@ def describe(asked: Round[Subject], hook: Hook, run: HookRun | None) -> str:
 
 
 def answered_text(asked: Round[Subject], hook: Hook, run: HookRun) -> str:
-    """What a hook has answered, without what comes next, for the record."""
+    """Return what a hook has answered, without what comes next, for the record."""
     if not hook.manual:
         return answer_text(hook, run)
     opened = asked.hook_state.gate(hook.name)

@@ -23,7 +23,7 @@ D = TypeVar("D", bound=Delivery)
 
 
 def begun(record: D, uid: str, retry: Retry | None, requests: Iterable[Request]) -> D:
-    """A record that begins now; ``uid`` is that of the live object that keeps it.
+    """Return a record that begins now; ``uid`` is that of the live object that keeps it.
 
     Requests made before it began were answered in its former life, or have nothing left to act on; so was a retry.
     """
@@ -34,7 +34,9 @@ def begun(record: D, uid: str, retry: Retry | None, requests: Iterable[Request])
 
 
 def recalled(record: D, memory: LedgerMemory) -> D:
-    """The record with what the ledger knows, which may be nothing; what the record knows itself takes precedence."""
+    """Return the record with what the ledger knows, which may be nothing; what the record knows itself takes
+    precedence.
+    """
     if not record.unrecalled:
         return record
     before = (replace(each, sequence=0) for each in memory.statements)  # Of a former life: any retry is newer.
@@ -130,8 +132,8 @@ Kept = TypeVar("Kept", bound=Delivery)
 
 
 def with_entry(record: Kept, entry: LedgerEntry) -> Kept:
-    """The record with one more entry, which gets the next number. Raises ``ValueError`` for a record without an epoch:
-    the entry would make the ledger's file unreadable.
+    """Return the record with one more entry, which gets the next number. Raises ``ValueError`` for a record without an
+    epoch: the entry would make the ledger's file unreadable.
     """
     if not record.epoch:
         raise ValueError(f"an entry without an epoch: {entry.event.value}")
@@ -140,8 +142,8 @@ def with_entry(record: Kept, entry: LedgerEntry) -> Kept:
 
 
 def new_entries(before: Kept, after: Kept) -> tuple[LedgerEntry, ...]:
-    """The entries that the ledger gets of what happened between two records; not those that waited, and only got other
-    numbers (`acknowledged`).
+    """Return the entries that the ledger gets of what happened between two records; not those that waited, and only got
+    other numbers (`acknowledged`).
     """
     if after.ledger_claimed > before.sequence:
         return after.ledger[len(before.ledger) :]
@@ -149,13 +151,13 @@ def new_entries(before: Kept, after: Kept) -> tuple[LedgerEntry, ...]:
 
 
 def undelivered_entries(record: Kept) -> Iterator[LedgerEntry]:
-    """The entries that those who listen have not been told of."""
+    """Return the entries that those who listen have not been told of."""
     return (entry for entry in record.ledger if entry.sequence > record.outbox.notified_sequence)
 
 
 def publication(record: Delivery) -> tuple[PublishLedger, ...]:
-    """What to have Git write of a saved record; nothing while it began without what the ledger knows: its state would
-    take the place of that.
+    """Return what to have Git write of a saved record; nothing while it began without what the ledger knows: its state
+    would take the place of that.
     """
     return (PublishLedger(record.epoch, record.ledger),) if record.ledger and not record.unrecalled else ()
 
@@ -167,7 +169,7 @@ def acknowledge_ledger(world: W) -> W:
 
 
 def acknowledged(record: Kept, epoch: str, sequence: int) -> Kept:
-    """The record without the entries that Git has: those of its life, up to this number."""
+    """Return the record without the entries that Git has: those of its life, up to this number."""
     if epoch != record.epoch:
         return record
     if sequence > record.sequence:

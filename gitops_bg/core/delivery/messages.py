@@ -75,7 +75,7 @@ def settled(
 def calls_due(
     outbox: Outbox, listeners: Iterable[Hook], epoch: str, now: datetime, alert: Callable[[OutboxMessage], Alert]
 ) -> tuple[HookCall, ...]:
-    """The messages to send now: the oldest of each hook. ``alert`` is what chats get of one."""
+    """Return the messages to send now: the oldest of each hook. ``alert`` is what chats get of one."""
     heads = ((hook, one) for hook, one in _known(outbox, listeners) if not hook.unknown)
     return tuple(_call(hook, one, epoch, alert) for hook, one in heads if _due_at(one) <= now)
 
@@ -104,7 +104,7 @@ def _of_event(one: OutboxMessage) -> tuple[tuple[str, str], ...]:
 
 
 def moments(outbox: Outbox, listeners: Iterable[Hook]) -> Iterator[datetime]:
-    """When a message is sent, or sent again, and when it is given up."""
+    """Yield when a message is sent, or sent again, and when it is given up."""
     for hook, one in _known(outbox, listeners):
         yield from filter(None, (None if hook.unknown else _due_at(one), _ends_at(hook, one)))
 
@@ -296,7 +296,9 @@ def _queued(outbox: Outbox, facts: NotificationFacts, one: _Message) -> Outbox:
 
 
 def sentence(of: AppOrGroup, entry: LedgerEntry) -> str:
-    """A ledger entry as one sentence that stands alone, with what to do next, unless its reason already says that."""
+    """Return a ledger entry as one sentence that stands alone, with what to do next, unless its reason already says
+    that.
+    """
     row = EVENTS[entry.event]
     remedy = ((of.kind is SubjectKind.GROUP and row.group_remedy) or row.remedy).format(app=of)
     then = remedy if remedy not in entry.reason else ""

@@ -47,35 +47,37 @@ class Subject(Protocol):
     """An app or a release group: it answers in its own way, about a version by the digest that runs are about."""
 
     def name(self, digest: str, /) -> str:
-        """What metrics call a version."""
+        """Return what metrics call a version."""
         ...
 
     def title(self, digest: str, /) -> str:
-        """What people are told of a version that is known; empty where it is forgotten."""
+        """Return what people are told of a version that is known; empty where it is forgotten."""
         ...
 
     def rollout(self, digest: str, /) -> int:
-        """The number of the present try to promote a version."""
+        """Return the number of the present try to promote a version."""
         ...
 
     def is_current(self, run: AnalysisRun, /) -> bool:
-        """Whether an analysis is about what is still known and asked for: else it is forgotten, with its verdict."""
+        """Return whether an analysis is about what is still known and asked for: else it is forgotten, with its
+        verdict.
+        """
         ...
 
     def goes_forward(self, digest: str, /) -> bool:
-        """Whether a version is on its way, and is neither the first one nor a way back."""
+        """Return whether a version is on its way, and is neither the first one nor a way back."""
         ...
 
     def goes_back(self) -> bool:
-        """Whether traffic is to go back from the version that serves."""
+        """Return whether traffic is to go back from the version that serves."""
         ...
 
     def is_overruled(self, run: AnalysisRun, /) -> bool:
-        """Whether somebody took back what a bad analysis of the version that serves led to."""
+        """Return whether somebody took back what a bad analysis of the version that serves led to."""
         ...
 
     def is_judged_live(self, digest: str, /) -> bool:
-        """Whether a version serves, its analysis after promotion is not over, and it is not left anyway.
+        """Return whether a version serves, its analysis after promotion is not over, and it is not left anyway.
 
         What Git asks for meanwhile waits, so it still may be left. Who promotes another version while the analysis is
         paused has seen it.
@@ -83,67 +85,69 @@ class Subject(Protocol):
         ...
 
     def has_arrived(self) -> bool:
-        """Whether live requests are answered by the version that serves alone, or that is awaited no longer."""
+        """Return whether live requests are answered by the version that serves alone, or that is awaited no longer."""
         ...
 
     def is_ready(self, digest: str, /) -> bool:
-        """Whether the pods of a version can be asked."""
+        """Return whether the pods of a version can be asked."""
         ...
 
     def is_shown(self, digest: str, /) -> bool:
-        """Whether who asks the preview gets no answer of another version."""
+        """Return whether who asks the preview gets no answer of another version."""
         ...
 
     def is_in_preview(self, digest: str, /) -> bool:
-        """Whether who asks the preview gets answers of all available pods of a version."""
+        """Return whether who asks the preview gets answers of all available pods of a version."""
         ...
 
     def retry_hint(self, digest: str, /) -> str:
-        """What has hooks asked anew about a version, in words."""
+        """Return what has hooks asked anew about a version, in words."""
         ...
 
     def answer(self, run: AnalysisRun, /) -> str:
-        """What a person does about an analysis that could not tell, or that found a version bad, in words."""
+        """Return what a person does about an analysis that could not tell, or that found a version bad, in words."""
         ...
 
     def awaits_before(self, digest: str, /) -> str:
-        """When the analysis before the promotion of a version begins, in words."""
+        """Return when the analysis before the promotion of a version begins, in words."""
         ...
 
     def awaits_after(self) -> str:
-        """When the analysis after a promotion begins, in words."""
+        """Return when the analysis after a promotion begins, in words."""
         ...
 
     def arrival(self) -> datetime | None:
-        """When it begins at the latest, as far as that is known."""
+        """Return when it begins at the latest, as far as that is known."""
         ...
 
     def hold(self, digest: str, /) -> Hold | None:
-        """The hold on a version; None where nothing holds it."""
+        """Return the hold on a version; None where nothing holds it."""
         ...
 
     def lift(self, hold: Hold, /) -> str:
-        """What lifts a hold, in words."""
+        """Return what lifts a hold, in words."""
         ...
 
     def resume(self) -> str:
-        """What ends a suspension, in words."""
+        """Return what ends a suspension, in words."""
         ...
 
     def rival(self, digest: str, /) -> str:
-        """Who else has its requests first, or those that a version brings, in a sentence; empty where nobody has."""
+        """Return who else has its requests first, or those that a version brings, in a sentence; empty where nobody
+        has.
+        """
         ...
 
     def judged(self, digest: str, /) -> tuple[Judged, ...]:
-        """What policies say about a version, for each app that they are for."""
+        """Return what policies say about a version, for each app that they are for."""
         ...
 
     def place(self, digest: str, /) -> tuple[int, str]:
-        """The place of a version in the queue of those that wait for their turn."""
+        """Return the place of a version in the queue of those that wait for their turn."""
         ...
 
     def metadata(self, run: HookRun, /) -> tuple[tuple[str, str], ...]:
-        """What hooks are told beside the fields of Flagger."""
+        """Return what hooks are told beside the fields of Flagger."""
         ...
 
 
@@ -151,11 +155,11 @@ class AskingSubject(Subject, Protocol):
     """The same while its hooks begin to be asked."""
 
     def waits_only_for_hooks(self) -> bool:
-        """Whether nothing else keeps traffic from moving to the version that Git promoted."""
+        """Return whether nothing else keeps traffic from moving to the version that Git promoted."""
         ...
 
     def counts(self, run: HookRun, /) -> bool:
-        """Whether a run is about what is still asked for: else it is forgotten."""
+        """Return whether a run is about what is still asked for: else it is forgotten."""
         ...
 
 
@@ -166,27 +170,29 @@ class ActingSubject(AskingSubject, Protocol[W_co]):
     """The same while steps act on it: it has a world, and what is done makes another one."""
 
     def versions(self) -> Iterable[str]:
-        """Its versions: hooks may be asked about those that go forward, and about the one that serves."""
+        """Return its versions: hooks may be asked about those that go forward, and about the one that serves."""
         ...
 
     def coming(self) -> str:
-        """The version on its way; empty where there is none."""
+        """Return the version on its way; empty where there is none."""
         ...
 
     def is_named(self, digest: str, /) -> bool:
-        """Whether Git names a version as the one that is to serve."""
+        """Return whether Git names a version as the one that is to serve."""
         ...
 
     def way_back(self, run: AnalysisRun, /) -> str:
-        """The version to go back to from the one that serves and that a run is about; empty where there is none."""
+        """Return the version to go back to from the one that serves and that a run is about; empty where there is
+        none.
+        """
         ...
 
     def with_part(self, part: HookState | Analyses | OperatorState, /) -> W_co:
-        """The world with what its hooks or operators have answered, or with its analyses, in its record."""
+        """Return the world with what its hooks or operators have answered, or with its analyses, in its record."""
         ...
 
     def with_ledger_entry(self, event: Event, digest: str, reason: str, by: str = "", /) -> W_co:
-        """The world with one more entry of the ledger, about a version, or about none."""
+        """Return the world with one more entry of the ledger, about a version, or about none."""
         ...
 
     def carry_out(self, request: Request, /) -> W_co:
@@ -260,20 +266,22 @@ class Round(Generic[S_co]):
         return self.suspension is not None
 
     def is_in_full(self, digest: str) -> bool:
-        """Whether somebody promotes a version by `promote --full`, without its checks."""
+        """Return whether somebody promotes a version by `promote --full`, without its checks."""
         return self.operator.promotes_in_full(self.of.rollout(digest))
 
     def plan(self, stage: AnalysisStage) -> MeasurementPlan | None:
-        """What is measured in a stage."""
+        """Return what is measured in a stage."""
         return self.before if stage is AnalysisStage.PRE else self.after
 
     def analysis_of(self, digest: str) -> AnalysisRun | None:
-        """The analysis before promotion of the present try of a version; None: there is none yet."""
+        """Return the analysis before promotion of the present try of a version; None: there is none yet."""
         run = self.analyses.run(AnalysisStage.PRE)
         return run if run and (run.digest, run.rollout) == (digest, self.of.rollout(digest)) else None
 
     def has_passed_analysis(self, digest: str) -> bool:
-        """Whether the analysis before promotion found nothing against a version; True where nobody asks for one."""
+        """Return whether the analysis before promotion found nothing against a version; True where nobody asks for
+        one.
+        """
         if self.before is None or self.is_in_full(digest):
             return True
         run = self.analysis_of(digest)
@@ -305,7 +313,7 @@ _GATES = {OperatorCommand.OPEN_GATE: Event.GATE_OPENED, OperatorCommand.CLOSE_GA
 
 
 def is_too_late(request: Request, now: datetime) -> bool:
-    """Whether a request waited for so long that its writer may want something else by now."""
+    """Return whether a request waited for so long that its writer may want something else by now."""
     return now - request.at > TOO_OLD
 
 
@@ -337,7 +345,9 @@ def _set_gate(world: W, request: Request, rounds: Rounds[W]) -> W:
 
 
 def gates_after(state: HookState, known: Iterable[Hook], request: Request) -> HookState:
-    """The manual gates once somebody has opened or closed one: nothing changes where it is so already, or unknown."""
+    """Return the manual gates once somebody has opened or closed one: nothing changes where it is so already, or
+    unknown.
+    """
     others = tuple(gate for gate in state.open_gates if gate.name != request.gate)
     is_open = others != state.open_gates
     if request.verb is OperatorCommand.CLOSE_GATE:

@@ -110,14 +110,14 @@ class DeliveryWorld(Protocol):
         ...
 
     def with_history(self, lost: str, told: str) -> Self:
-        """The world with that in its record."""
+        """Return the world with that in its record."""
         ...
 
     def with_ledger_entry_of(
         self, event: Event, digest: str = "", *, reason: str = "", by: str = "", commit: str = ""
     ) -> Self:
-        """The world with one more ledger entry, about a version or about none; ``commit``: that of main which asked for
-        it.
+        """Return the world with one more ledger entry, about a version or about none; ``commit``: that of main which
+        asked for it.
         """
         ...
 
@@ -126,7 +126,7 @@ W = TypeVar("W", bound=DeliveryWorld)
 
 
 def with_record(world: W, record: Delivery) -> W:
-    """The same world with another record: this very world where it is its own."""
+    """Return the same world with another record: this very world where it is its own."""
     return world if record == world.record else replace(world, record=record)  # type: ignore[type-var]
 
 
@@ -135,18 +135,20 @@ UNWANTED = WithdrawPromotion("its version is not wanted any more")
 
 
 def problems_of(world: DeliveryWorld) -> str:
-    """The mistakes in its files; empty where there is none."""
+    """Return the mistakes in its files; empty where there is none."""
     return "; ".join(map(str, world.desired.problems))
 
 
 def why_suspended(world: DeliveryWorld) -> str:
-    """Who has suspended it, and why; empty where it is not suspended."""
+    """Return who has suspended it, and why; empty where it is not suspended."""
     suspend = world.spec.suspend
     return f"{suspend.by or 'somebody'}: {suspend.reason}" if world.suspended and suspend else ""
 
 
 def may_tidy(world: DeliveryWorld) -> bool:
-    """Whether a branch that nothing asks for may go: not while it is suspended, or nobody can read what it asks for."""
+    """Return whether a branch that nothing asks for may go: not while it is suspended, or nobody can read what it asks
+    for.
+    """
     return not (world.suspended or world.desired.problems)
 
 

@@ -31,13 +31,15 @@ from gitops_bg.core.model.version import GroupKey
 
 
 def requests_claimed_by_others(world: GroupWorld, routes: Iterable[HttpRoute]) -> str:
-    """Which route of somebody else gets requests before these of the group, in a sentence; empty where none does."""
+    """Return which route of somebody else gets requests before these of the group, in a sentence; empty where none
+    does.
+    """
     return first_of_others(world.key.namespace, _as_live(world, routes), world.observed.rivals)
 
 
 def requests_kept(world: GroupWorld, version: str) -> str:
-    """Which route of somebody else would keep requests that a version brings, in a sentence; empty where none would.
-    One whose owner left main gives them up once all that it has is the version's.
+    """Return which route of somebody else would keep requests that a version brings, in a sentence; empty where none
+    would. One whose owner left main gives them up once all that it has is the version's.
     """
     namespace, routes = world.key.namespace, tuple(_as_live(world, routes_after(world, version)))
     claims = tuple(each.claim for each in routes)
@@ -47,8 +49,8 @@ def requests_kept(world: GroupWorld, version: str) -> str:
 
 @answered_once
 def claimable_routes(world: GroupWorld) -> tuple[RivalRoute, ...]:
-    """The routes whose requests are the group's now: their owners left main, and all that they are for has somewhere to
-    go. A group that moves, or is suspended, takes nothing over.
+    """Return the routes whose requests are the group's now: their owners left main, and all that they are for has
+    somewhere to go. A group that moves, or is suspended, takes nothing over.
     """
     own = carrying_routes(world)
     if world.record.transition is not None or world.record.left_at is not None or world.suspended:
@@ -109,7 +111,7 @@ def attach(world: GroupWorld) -> GroupWorld:
 
 
 def why_not_attached(world: GroupWorld) -> str:
-    """Why routes are not where group.yaml says; empty where they are, or will be soon."""
+    """Return why routes are not where group.yaml says; empty where they are, or will be soon."""
     wanted, carries, beside = world.spec.gateway, world.record.gateway, world.record.reattachment
     if carries is None or (wanted is not None and wanted.attachment == carries.attachment):
         return ""
@@ -135,7 +137,7 @@ def _what_stays(carries: GroupGateway, wanted: GroupGateway) -> str:
 
 
 def entrance_of(gateway: GroupGateway) -> str:
-    """The Gateways and hosts by which requests come in.
+    """Return the Gateways and hosts by which requests come in.
 
     >>> entrance_of(GroupGateway((ParentRef("public", section="web"),), ("a.io",)))
     'Gateway public (listener web) for a.io'
@@ -145,12 +147,12 @@ def entrance_of(gateway: GroupGateway) -> str:
 
 
 def deadline_of(world: GroupWorld, beside: Reattachment) -> datetime:
-    """When a Gateway has said nothing of the new routes for too long."""
+    """Return when a Gateway has said nothing of the new routes for too long."""
     return beside.since + timedelta(seconds=world.spec.progress_deadline_seconds)
 
 
 def attaching_moments(world: GroupWorld) -> Iterable[datetime]:
-    """When time alone takes a move of routes further."""
+    """Return when time alone takes a move of routes further."""
     beside = world.record.reattachment
     return (beside.since + GRACE, deadline_of(world, beside)) if beside is not None else ()
 
@@ -222,7 +224,7 @@ def _salted(group: GroupKey, gateway: GroupGateway) -> str:
 
 
 def attached_at(group: GroupKey, routes: Iterable[LiveRoute], said: GroupGateway | None) -> GroupGateway | None:
-    """Where live routes of a group are attached, whose record does not say it; None where there are none.
+    """Return where live routes of a group are attached, whose record does not say it; None where there are none.
 
     Where group.yaml's are there beside others, those others carry traffic; else the older ones of two sets do, as no
     set is written beside another one before that is there.

@@ -131,7 +131,7 @@ class _Match:
     match: HttpMatch
 
     def has(self, request: SampleRequest, given: Mapping[str, str]) -> bool:
-        """Whether a request of its path, with these headers, meets all other conditions."""
+        """Return whether a request of its path, with these headers, meets all other conditions."""
         return (
             any(True for _ in _host(self.route, request))
             and self.match.method in ("", request.method)
@@ -139,7 +139,7 @@ class _Match:
         )
 
     def specificity(self, request: SampleRequest) -> tuple[tuple[int, int], int, int, bool, int]:
-        """How specific it is for a request that it has."""
+        """Return how specific it is for a request that it has."""
         match = self.match
         host = max(_host(self.route, request), default=(0, 0))
         return host, _KINDS[match.kind], len(match.path), bool(match.method), len(match.headers)

@@ -91,7 +91,7 @@ STOPPING = (PRE_ROLLOUT, ROLLOUT, CONFIRM_PROMOTION, ROLLBACK)
 
 
 def hook_gates(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
-    """One gate for each hook that leads forward, and for each rollback hook that has called for one."""
+    """Return one gate for each hook that leads forward, and for each rollback hook that has called for one."""
     asked, gates = round_of(world), []
     for hook, run in _stopping_hooks(world, version):
         ends = run is not None and says_no(hook, run)
@@ -141,7 +141,7 @@ BEFORE_ROLLBACK: tuple[Gate, ...] = (members_available,)
 
 
 def gates_of(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
-    """The gates between the group and a version, by the way that leads there."""
+    """Return the gates between the group and a version, by the way that leads there."""
     if world.record.state.stage(version) is VersionStage.LEGACY:
         return results(BEFORE_ROLLBACK, world, version)
     return results(BEFORE_PROMOTION, world, version)
@@ -149,7 +149,9 @@ def gates_of(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
 
 @answered_once
 def gates_to_show(world: GroupWorld) -> tuple[GateResult, ...]:
-    """The gates of the version that is wanted, where it is not active and may become so; else of what Git names."""
+    """Return the gates of the version that is wanted, where it is not active and may become so; else of what Git
+    names.
+    """
     for version in (world.wanted, world.spec.active):
         if world.record.state.stage(version) in (VersionStage.CANDIDATE, VersionStage.LEGACY):
             return gates_of(world, version)
@@ -157,7 +159,7 @@ def gates_to_show(world: GroupWorld) -> tuple[GateResult, ...]:
 
 
 def gates_before_merge(world: GroupWorld, version: str) -> tuple[GateResult, ...]:
-    """Those that can be open before main names the version: for people who are asked to merge that."""
+    """Return those that can be open before main names the version: for people who are asked to merge that."""
     if world.record.state.stage(version) is not VersionStage.CANDIDATE:
         return gates_of(world, version)
     return results(BEFORE_MERGE, world, version)

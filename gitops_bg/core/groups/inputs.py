@@ -272,8 +272,8 @@ class ObservedGroup:
         return "; ".join(filter(None, (self.git.main_refused, self.git.offer_refused))) if self.git.main_refused else ""
 
     def to_merge(self, version: str) -> str:
-        """What people are to merge to have main name a version: the pull request, else the branch; empty where there is
-        neither.
+        """Return what people are to merge to have main name a version: the pull request, else the branch; empty where
+        there is neither.
         """
         if self.branch is None or self.branch.active != version:
             return ""
@@ -281,7 +281,9 @@ class ObservedGroup:
         return pull.url if pull is not None and pull.state is PullState.OPEN else self.branch.name
 
     def not_offered(self, version: str) -> str:
-        """Why the agent cannot offer a version; empty where it can, and where the branch asks for that already."""
+        """Return why the agent cannot offer a version; empty where it can, and where the branch asks for that
+        already.
+        """
         branch = self.branch
         if branch is None or branch.is_own or branch.is_merged or branch.active == version:
             return ""
@@ -290,6 +292,6 @@ class ObservedGroup:
         return f"{branch.name} has what somebody else asked for: merge it, or delete it"
 
     def in_the_way(self, version: str) -> str:
-        """Why the agent cannot have main name a version; empty where nothing is in its way."""
+        """Return why the agent cannot have main name a version; empty where nothing is in its way."""
         against = self.not_offered(version)
         return f"{self.main_refused}; and {against}" if self.main_refused and against else self.main_refused

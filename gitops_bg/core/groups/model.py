@@ -73,7 +73,8 @@ def version_number(name: str) -> int:
 
 
 def version_in(digest: str) -> str:
-    """The version of what a run, or a hold, is about: its name, and what its folder says (`GroupWorld.digest_of`).
+    """Return the version of what a run, or a hold, is about: its name, and what its folder says
+    (`GroupWorld.digest_of`).
 
     >>> version_in("v2-3f9c"), version_in("v2")
     ('v2', 'v2')

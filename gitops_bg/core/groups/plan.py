@@ -44,7 +44,7 @@ from gitops_bg.core.model.version import GroupKey
 
 @answered_once
 def after_of(world: GroupWorld, version: str, archive_size: int | None = None) -> GroupState:
-    """The state after the group has moved to a version. Raises `PromotionRejected`."""
+    """Return the state after the group has moved to a version. Raises `PromotionRejected`."""
     state = world.state
     if state.stage(version) is VersionStage.LEGACY:
         return rollback(state, world.now)
@@ -53,13 +53,13 @@ def after_of(world: GroupWorld, version: str, archive_size: int | None = None) -
 
 @answered_once
 def wanted_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
-    """The HTTPRoutes that shall be live now; none without a gateway."""
+    """Return the HTTPRoutes that shall be live now; none without a gateway."""
     return (*carrying_routes(world), *replacement_routes(world))
 
 
 @answered_once
 def carrying_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
-    """The HTTPRoutes that carry traffic now, or shall."""
+    """Return the HTTPRoutes that carry traffic now, or shall."""
     gateway, moving = world.gateway, world.record.transition
     if gateway is None or not world.observed.has_gateway_api:
         return ()
@@ -70,7 +70,7 @@ def carrying_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
 
 
 def routes_after(world: GroupWorld, version: str) -> tuple[HttpRoute, ...]:
-    """The HTTPRoutes that would carry traffic once requests have moved to a version; none where they cannot."""
+    """Return the HTTPRoutes that would carry traffic once requests have moved to a version; none where they cannot."""
     gateway = world.gateway
     if gateway is None or not world.observed.has_gateway_api:
         return ()
@@ -82,7 +82,7 @@ def routes_after(world: GroupWorld, version: str) -> tuple[HttpRoute, ...]:
 
 
 def replacement_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
-    """Those that are to take their place at another Gateway, or for other hosts (`core.groups.attaching`)."""
+    """Return those that are to take their place at another Gateway, or for other hosts (`core.groups.attaching`)."""
     beside = world.record.reattachment
     if beside is None or not world.observed.has_gateway_api:
         return ()
@@ -90,7 +90,7 @@ def replacement_routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
 
 
 def wanted_services(world: GroupWorld) -> Mapping[str, str]:
-    """The member that each stable Service shall follow: what serves in the active version."""
+    """Return the member that each stable Service shall follow: what serves in the active version."""
     moving, state = world.record.transition, world.state
     if moving is not None and moving.step is TransitionStep.SWITCH:
         state = after_of(world, moving.target, moving.archive_size)
@@ -98,14 +98,16 @@ def wanted_services(world: GroupWorld) -> Mapping[str, str]:
 
 
 def members_of(state: GroupState) -> dict[str, str]:
-    """The member that serves in the active version, by its service."""
+    """Return the member that serves in the active version, by its service."""
     active = state.only(VersionStage.ACTIVE)
     serving = (each for each in state.endpoints if each.version == active)
     return {each.service: member_name(each.service, each.initial_version) for each in serving}
 
 
 def is_in_place(world: GroupWorld) -> bool:
-    """Whether all that shall be live is live, and no Gateway has anything against it; for backends see `unresolved`."""
+    """Return whether all that shall be live is live, and no Gateway has anything against it; for backends see
+    `unresolved`.
+    """
     live = [world.observed.routes.get(each.name) for each in wanted_routes(world)]
     against = any(each is not None and (each.foreign or each.accepted is False) for each in live)
     return is_written(world) and not against and not foreign_service(world)
@@ -113,8 +115,8 @@ def is_in_place(world: GroupWorld) -> bool:
 
 @answered_once
 def is_written(world: GroupWorld) -> bool:
-    """Whether all that shall be live is written, as far as it is the group's, whatever a Gateway says of it. A way back
-    waits for no more (I6).
+    """Return whether all that shall be live is written, as far as it is the group's, whatever a Gateway says of it. A
+    way back waits for no more (I6).
     """
     live = world.observed.routes
     routes = {each.name: as_stored(each) for each in wanted_routes(world) if not _is_passed_over(world, each)}
@@ -135,7 +137,9 @@ def _is_passed_over(world: GroupWorld, route: HttpRoute) -> bool:
 
 
 def awaited_member(world: GroupWorld) -> str:
-    """The member without a pod that answers of the version that a move is to go back to; empty where there is none."""
+    """Return the member without a pod that answers of the version that a move is to go back to; empty where there is
+    none.
+    """
     moving = world.record.transition
     if moving is None or not moving.withdrawn:
         return ""
@@ -159,7 +163,9 @@ def _is_followed(world: GroupWorld, service: str, member: str) -> bool:
 
 
 def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:
-    """The actions, in an order that keeps every prefix safe: rules come before rules go, Services follow in between."""
+    """Return the actions, in an order that keeps every prefix safe: rules come before rules go, Services follow in
+    between.
+    """
     repair: tuple[GroupAction, ...] = (ApplyGroup(),) if world.observed.drifted else ()
     if without_pods(world):
         return repair
@@ -170,8 +176,8 @@ def actions_of(world: GroupWorld) -> tuple[GroupAction, ...]:
 
 @answered_once
 def without_pods(world: GroupWorld) -> str:
-    """The member without a pod that answers to which a step would lead requests without the header, away from one that
-    has pods; empty where there is none. Then the step waits, routes and Services alike (I1).
+    """Return the member without a pod that answers to which a step would lead requests without the header, away from
+    one that has pods; empty where there is none. Then the step waits, routes and Services alike (I1).
     """
     moves = moves_by(world, wanted_routes(world))
     lost = (to for leaves, to in moves if not any(map(world.answers, to)) and any(map(world.answers, leaves)))
@@ -179,8 +185,8 @@ def without_pods(world: GroupWorld) -> str:
 
 
 def moves_by(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterator[Move]:
-    """How these routes move requests without the header. At rest none move to another service (`GroupWorld.held_back`):
-    all else is repaired, whatever has no pods.
+    """Yield how these routes move requests without the header. At rest none move to another service
+    (`GroupWorld.held_back`): all else is repaired, whatever has no pods.
     """
     if world.record.transition is None:
         return
@@ -193,15 +199,15 @@ def moves_by(world: GroupWorld, routes: Iterable[HttpRoute]) -> Iterator[Move]:
 
 
 def unresolved(world: GroupWorld) -> Iterator[tuple[str, str]]:
-    """The routes with a backend that a Gateway does not find, each with what it says."""
+    """Yield the routes with a backend that a Gateway does not find, each with what it says."""
     for name, live in sorted(world.observed.routes.items()):
         if live.unresolved and not live.foreign:
             yield name, live.unresolved
 
 
 def unexplained(world: GroupWorld) -> bool:
-    """Whether a Gateway does not find a backend of a route all of whose members answer: it may be any of them, also the
-    one that requests move to. Else it is one that does not answer, as of a candidate that does not come up.
+    """Return whether a Gateway does not find a backend of a route all of whose members answer: it may be any of them,
+    also the one that requests move to. Else it is one that does not answer, as of a candidate that does not come up.
     """
     wanted = {each.name: each for each in wanted_routes(world)}
     found = (wanted[name] for name, _ in unresolved(world) if name in wanted)
@@ -209,12 +215,12 @@ def unexplained(world: GroupWorld) -> bool:
 
 
 def members_in(route: HttpRoute) -> frozenset[str]:
-    """The members that a route leads requests to."""
+    """Return the members that a route leads requests to."""
     return frozenset(rule.to.service for rule in route.rules if isinstance(rule.to, Backend))
 
 
 def foreign_service(world: GroupWorld) -> str:
-    """A Service that shall follow a member and is somebody else's, with its owner; empty where there is none."""
+    """Return a Service that shall follow a member and is somebody else's, with its owner; empty where there is none."""
     for service in sorted(wanted_services(world)):
         live = world.observed.services.get(service)
         if live is not None and live.foreign:
@@ -223,7 +229,8 @@ def foreign_service(world: GroupWorld) -> str:
 
 
 def write_to_git(world: GroupWorld) -> tuple[GroupGitAction, ...]:
-    """What main, or the group's branch, is to say; nothing while the remote is unreachable, or main does not count.
+    """Return what main, or the group's branch, is to say; nothing while the remote is unreachable, or main does not
+    count.
 
     What somebody else asks for on the branch stays there. Where main has it, it goes, whoever asked for it.
     """
@@ -243,7 +250,8 @@ def write_to_git(world: GroupWorld) -> tuple[GroupGitAction, ...]:
 
 
 def return_of_override(world: GroupWorld) -> CommitActive | None:
-    """The commit that tells Git that traffic is back from a version that failed (DESIGN §1): main still names that one.
+    """Return the commit that tells Git that traffic is back from a version that failed (DESIGN §1): main still names
+    that one.
 
     A version whose folder left main cannot be named.
     """
@@ -313,7 +321,7 @@ def _delete_services(world: GroupWorld) -> Iterator[GroupAction]:
 
 
 def object_of(group: GroupKey, action: GroupAction) -> tuple[str, str]:
-    """The kind and the name of the object that an action writes."""
+    """Return the kind and the name of the object that an action writes."""
     if isinstance(action, ApplyGroup):
         return names.GROUP_KIND, group.name
     if isinstance(action, ApplyRoute):
@@ -328,8 +336,8 @@ def object_of(group: GroupKey, action: GroupAction) -> tuple[str, str]:
 
 
 def due_now(world: GroupWorld, actions: tuple[GroupAction, ...]) -> tuple[GroupAction, ...]:
-    """The actions to carry out now. Their order keeps every prefix safe, so that none passes one that waits, but for
-    the ReleaseGroup, which no traffic depends on.
+    """Return the actions to carry out now. Their order keeps every prefix safe, so that none passes one that waits, but
+    for the ReleaseGroup, which no traffic depends on.
     """
     traffic = (each for each in actions if not isinstance(each, ApplyGroup))
     own = tuple(each for each in actions if isinstance(each, ApplyGroup) and not _is_paused(world, each))
@@ -337,7 +345,7 @@ def due_now(world: GroupWorld, actions: tuple[GroupAction, ...]) -> tuple[GroupA
 
 
 def contest_moments(world: GroupWorld) -> Iterator[datetime]:
-    """When each pause between two repairs is over."""
+    """Return when each pause between two repairs is over."""
     return (each.next_repair(live=_is_live(each)) for each in world.observed.contests)
 
 

@@ -127,24 +127,24 @@ class GroupRecord(Delivery):
     """The rewritten history that the ledger already knows of."""
 
     def life(self, uid: str) -> str:
-        """The epoch, also of a record that has none yet; ``uid`` is that of the live ReleaseGroup."""
+        """Return the epoch, also of a record that has none yet; ``uid`` is that of the live ReleaseGroup."""
         return self.epoch or uid[:8]
 
     def wanted(self, asked_for: str) -> str:
-        """The version that shall be active: what Git asks for, or, where that was left, the one before."""
+        """Return the version that shall be active: what Git asks for, or, where that was left, the one before."""
         return version_in(self.override.to_digest) if self.override is not None else asked_for
 
     def next_of(self, asked_for: str) -> str:
-        """The version that requests move to next: the one that Git asks for, or, as long as one serves that failed, the
-        one before.
+        """Return the version that requests move to next: the one that Git asks for, or, as long as one serves that
+        failed, the one before.
         """
         override = self.override
         to = version_in(override.to_digest) if override is not None else ""
         return to if to and self.state.only(VersionStage.ACTIVE) != to else asked_for
 
     def back_from(self, asked_for: str) -> str:
-        """The version that a rollback has group.yaml name instead of ``asked_for``: the legacy one; but the active one
-        as long as a candidate is asked for, or requests move to one. Empty where there is none.
+        """Return the version that a rollback has group.yaml name instead of ``asked_for``: the legacy one; but the
+        active one as long as a candidate is asked for, or requests move to one. Empty where there is none.
         """
         active, legacy = self.state.only(VersionStage.ACTIVE), self.state.only(VersionStage.LEGACY)
         is_promoted = self.transition is not None and self.transition.kind is TransitionKind.PROMOTION

@@ -324,7 +324,7 @@ def _has(state: GroupState, service: str, version: str, *, pods: bool) -> bool:
 
 
 def remember_deleted(world: GroupWorld, before: GroupState, after: GroupState) -> tuple[DeletedVersion, ...]:
-    """The versions that a transition deleted, with what their folders say now."""
+    """Return the versions that a transition deleted, with what their folders say now."""
     gone = {each.name for each in before.versions} - {each.name for each in after.versions}
     found = (DeletedVersion(name, world.content(name)) for name in sorted(gone, key=version_number))
     return (*world.record.deleted, *(each for each in found if each.content))

@@ -39,8 +39,8 @@ def hold_version(world: GroupWorld, version: str, cause: Cause, reason: str, by:
 
 
 def may_go_back(world: GroupWorld, version: str) -> bool:
-    """Whether requests may go to a version that served, where the agent chooses it: nothing speaks against what its
-    folder says.
+    """Return whether requests may go to a version that served, where the agent chooses it: nothing speaks against what
+    its folder says.
     """
     return bool(speaks_against(world.record, world.digest_of(version)))
 
@@ -174,8 +174,8 @@ def _anything(_: str) -> bool:
 
 
 def aborting(record: GroupRecord, asked_for: str, may_go_back: Callable[[str], bool] = _anything) -> GroupAborting:
-    """What `abort` would stop: what is on its way, and what serves while it is judged still. A version that has proven
-    itself serves on, and a way back, or a promotion that is taken back, is what an abort asks for.
+    """Return what `abort` would stop: what is on its way, and what serves while it is judged still. A version that has
+    proven itself serves on, and a way back, or a promotion that is taken back, is what an abort asks for.
 
     ``asked_for``: the version that group.yaml names. ``may_go_back`` says whether requests may go to one that served:
     who does not know the folders cannot tell.

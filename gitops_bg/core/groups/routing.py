@@ -156,8 +156,8 @@ _Requests = tuple[tuple[str, ...], HttpMatch]
 
 
 def led_by_default(routes: Iterable[HttpRoute], gateway: GroupGateway | None) -> dict[_Requests, frozenset[str]]:
-    """The Services that get the requests without the version's header: of the rules of a route, the first one leads
-    them. Two routes may say the same requests while one of them takes these over from the other.
+    """Return the Services that get the requests without the version's header: of the rules of a route, the first one
+    leads them. Two routes may say the same requests while one of them takes these over from the other.
     """
     header = gateway.version_header.lower() if gateway is not None else ""
     found: dict[_Requests, frozenset[str]] = {}
@@ -168,7 +168,7 @@ def led_by_default(routes: Iterable[HttpRoute], gateway: GroupGateway | None) ->
 
 
 def claims_requests(new: _Requests, old: _Requests) -> bool:
-    """Whether a rule for some requests would take one that another rule is for: one may be narrower."""
+    """Return whether a rule for some requests would take one that another rule is for: one may be narrower."""
     return any(captures(one, other, ()) for one in _matches_of(new) for other in _matches_of(old))
 
 
@@ -230,7 +230,8 @@ _SPECIAL = re.compile(r"[\\.\[\](){}*+?^$|]")
 
 
 def captures(new: RouteMatch, old: RouteMatch, hosts: tuple[str, ...]) -> bool:
-    """Whether some request that ``old`` is for would go by ``new``; ``hosts`` are those of matches that name none.
+    """Return whether some request that ``old`` is for would go by ``new``; ``hosts`` are those of matches that name
+    none.
 
     >>> cart, narrower = RouteMatch("/cart"), RouteMatch("/cart/export")
     >>> captures(narrower, cart, ()), captures(cart, narrower, ()), captures(RouteMatch("/cartoon"), cart, ())

@@ -36,12 +36,12 @@ from gitops_bg.core.model.version import AppKey
 
 @answered_once
 def judged(world: GroupWorld, version: str) -> tuple[Judged, ...]:
-    """What policies say about a version, for each of its services that they are for."""
+    """Return what policies say about a version, for each of its services that they are for."""
     return tuple(_judged_service(world, version, name, asked) for name, asked in _policed(world, version))
 
 
 def place(world: GroupWorld, version: str) -> tuple[int, str]:
-    """The place of a version in the queue of those that wait for their turn."""
+    """Return the place of a version in the queue of those that wait for their turn."""
     since = next((each.changed_at for each in world.record.state.versions if each.name == version), world.now)
     merge = next((asked.promotion for _, asked in _policed(world, version)), None)
     return place_in_queue(world.key, merge, since)
@@ -100,31 +100,31 @@ PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 
 
 def version_of(run: AnalysisRun | HookRun) -> str:
-    """The version that a run is about."""
+    """Return the version that a run is about."""
     return version_in(run.digest)
 
 
 def run_before(world: GroupWorld, version: str) -> AnalysisRun | None:
-    """The analysis before the promotion of a version with what its folder says now; None: it has not begun."""
+    """Return the analysis before the promotion of a version with what its folder says now; None: it has not begun."""
     run = world.record.analyses.run(PRE)
     return run if run is not None and run.digest == world.digest_of(version) else None
 
 
 def run_after(world: GroupWorld) -> AnalysisRun | None:
-    """The analysis after the promotion of the version that serves."""
+    """Return the analysis after the promotion of the version that serves."""
     return run_of_active(world.record)
 
 
 def run_of_active(record: GroupRecord) -> AnalysisRun | None:
-    """The same, of a group of which only the record is known."""
+    """Return the same, of a group of which only the record is known."""
     run = record.analyses.run(POST)
     is_active = run is not None and record.state.stage(version_of(run)) is VersionStage.ACTIVE
     return run if is_active else None
 
 
 def latest_start(world: GroupWorld) -> datetime | None:
-    """When the analysis after promotion begins though the Gateway has not taken all routes: it may refuse them for
-    ever, and nobody would judge what serves. None where nothing waits for that.
+    """Return when the analysis after promotion begins though the Gateway has not taken all routes: it may refuse them
+    for ever, and nobody would judge what serves. None where nothing waits for that.
     """
     run, left = run_after(world), world.record.left_at
     if run is None or run.started_at is not None or left is None or world.spec.post_promotion_analysis is None:
@@ -143,7 +143,7 @@ class GroupSubject:
     world: GroupWorld
 
     def name(self, digest: str) -> str:
-        """The name of a version, by which requests ask for it."""
+        """Return the name of a version, by which requests ask for it."""
         return version_in(digest)
 
     def title(self, digest: str) -> str:
@@ -151,21 +151,21 @@ class GroupSubject:
         return version_in(digest)
 
     def rollout(self, digest: str) -> int:
-        """The number of a try: that of its measurements and hooks so far, else the next."""
+        """Return the number of a try: that of its measurements and hooks so far, else the next."""
         before, record = run_before(self.world, version_in(digest)), self.world.record
         asked = (run.rollout for run in record.hook_state.runs if run.digest == digest)
         return before.rollout if before is not None else next(asked, record.rollout + 1)
 
     def is_current(self, run: AnalysisRun) -> bool:
-        """A verdict before promotion is for one content, and only until group.yaml names another version: to name it
-        again measures again. A verdict after it is for as long as the version serves.
+        """A verdict before promotion is for one content, and only until group.yaml names another version: to
+        name it again measures again. A verdict after it is for as long as the version serves.
         """
         version = version_of(run)
         is_asked_for = self.world.spec.active == version and run.digest == self.world.digest_of(version)
         return run.stage is POST or is_asked_for
 
     def goes_forward(self, digest: str) -> bool:
-        """Whether a version is to be promoted, and requests have not begun to move to it."""
+        """Return whether a version is to be promoted, and requests have not begun to move to it."""
         moving, state, version = self.world.record.transition, self.world.record.state, version_in(digest)
         return (
             bool(state.only(VersionStage.ACTIVE))
@@ -176,31 +176,33 @@ class GroupSubject:
         )
 
     def goes_back(self) -> bool:
-        """Whether the version before is to serve again."""
+        """Return whether the version before is to serve again."""
         return self.world.record.state.stage(self.world.wanted) is VersionStage.LEGACY
 
     def is_overruled(self, run: AnalysisRun) -> bool:
-        """Whether somebody named the version again, or has it tried again, once its failure was answered."""
+        """Return whether somebody named the version again, or has it tried again, once its failure was answered."""
         is_named = self.world.record.override is None and self.world.spec.active == version_of(run)
         return is_named and was_lifted_since(self.world.record, run)
 
     def is_judged_live(self, digest: str) -> bool:
-        """Whether it serves, its analysis after the promotion is not over, and the group does not go back anyway."""
+        """Return whether it serves, its analysis after the promotion is not over, and the group does not go back
+        anyway.
+        """
         run, version = run_after(self.world), version_in(digest)
         if run is None or version_of(run) != version:
             return False
         return (run.running and not self.goes_back()) or (run.paused and self.world.wanted == version)
 
     def has_arrived(self) -> bool:
-        """Whether the Gateway has taken the routes that follow a promotion. Nobody waits for that for ever: requests
-        moved when the step before was taken.
+        """Return whether the Gateway has taken the routes that follow a promotion. Nobody waits for that for ever:
+        requests moved when the step before was taken.
         """
         record, latest = self.world.record, latest_start(self.world)
         is_late = latest is not None and self.world.now >= latest
         return record.transition is None and (record.left_at is None or is_late)
 
     def is_ready(self, digest: str) -> bool:
-        """Whether every service that a version brings is healthy."""
+        """Return whether every service that a version brings is healthy."""
         return members_healthy(self.world, version_in(digest)).open
 
     def is_shown(self, _: str) -> bool:
@@ -216,7 +218,9 @@ class GroupSubject:
         return False
 
     def counts(self, run: HookRun) -> bool:
-        """Whether a run is about the version that group.yaml names, with its present content; or about what serves."""
+        """Return whether a run is about the version that group.yaml names, with its present content; or about what
+        serves.
+        """
         version, override = version_of(run), self.world.record.override
         may_lead_back = run.type is HookType.ROLLBACK and self.is_judged_live(run.digest)
         is_left = override is not None and version_in(override.from_digest) == version
@@ -248,42 +252,42 @@ class GroupSubject:
         return latest_start(self.world)
 
     def hold(self, digest: str) -> Hold | None:
-        """What failed would fail again, what was aborted waits."""
+        """Return what failed would fail again, what was aborted waits."""
         return self.world.record.held(digest)
 
     def lift(self, hold: Hold) -> str:
-        """What a Gateway was too late for, it may be too late for again."""
+        """Return what a Gateway was too late for, it may be too late for again."""
         first = "mend what the Gateway says, then " if hold.cause is Cause.LATE else ""
         return f"{first}{retry_hint(self.world, version_in(hold.digest))}"
 
     def resume(self) -> str:
-        """The verb that ends a suspension."""
+        """Return the verb that ends a suspension."""
         return f"gitops-bg resume {self.world.key}"
 
     def rival(self, digest: str) -> str:
-        """Which route of somebody else gets requests before those of the group, or would then, or which former name
-        still does.
+        """Return which route of somebody else gets requests before those of the group, or would then, or which former
+        name still does.
         """
         now = requests_claimed_by_others(self.world, carrying_routes(self.world))
         return now or requests_kept(self.world, version_in(digest)) or left_behind(self.world)
 
     def judged(self, digest: str) -> tuple[Judged, ...]:
-        """What policies say about each service that moves with a version."""
+        """Return what policies say about each service that moves with a version."""
         return judged(self.world, version_in(digest))
 
     def place(self, digest: str) -> tuple[int, str]:
-        """The place of a version in the queue."""
+        """Return the place of a version in the queue."""
         return place(self.world, version_in(digest))
 
     def metadata(self, run: HookRun) -> tuple[tuple[str, str], ...]:
-        """The version, and the one that serves, or served before: their names are not their digests."""
+        """Return the version, and the one that serves, or served before: their names are not their digests."""
         serves = self.is_judged_live(run.digest)
         former = self.world.fallback if serves else self.world.record.state.only(VersionStage.ACTIVE)
         return ("version", version_of(run)), ("formerVersion", former)
 
 
 def retry_hint(world: GroupWorld, version: str) -> str:
-    """What a person does to have a version measured, or asked about, once more."""
+    """Return what a person does to have a version measured, or asked about, once more."""
     back = world.record.state.only(VersionStage.ACTIVE)
     return f"gitops-bg retry {world.key}, change a file in {version}/, or set active: {back} and back"
 
@@ -293,12 +297,12 @@ G = TypeVar("G", bound=GroupSubject)
 
 @answered_once
 def round_of(world: GroupWorld) -> Round[GroupSubject]:
-    """The hooks and analyses of a group, as they are."""
+    """Return the hooks and analyses of a group, as they are."""
     return round_as(GroupSubject(world), world)
 
 
 def round_as(group: G, world: GroupWorld) -> Round[G]:
-    """The same for steps, which do more (`core.groups.subject`)."""
+    """Return the same for steps, which do more (`core.groups.subject`)."""
     record, spec = world.record, world.spec
     return Round(
         of=group,
@@ -329,28 +333,28 @@ class ActingGroup(GroupSubject):
     """A group as the steps act on it (`core.delivery.subject.ActingSubject`)."""
 
     def versions(self) -> Iterator[str]:
-        """Those of the record, with what their folders say now."""
+        """Return those of the record, with what their folders say now."""
         return (self.world.digest_of(version.name) for version in self.world.record.state.versions)
 
     def coming(self) -> str:
-        """The version that shall be active, and is not yet."""
+        """Return the version that shall be active, and is not yet."""
         wanted, state = self.world.wanted, self.world.record.state
         return self.world.digest_of(wanted) if state.stage(wanted) is VersionStage.CANDIDATE else ""
 
     def is_named(self, digest: str) -> bool:
-        """Whether group.yaml names it, as it does before anything is measured: so that answers no pause."""
+        """Return whether group.yaml names it, as it does before anything is measured: so that answers no pause."""
         return self.world.spec.active == version_in(digest)
 
     def way_back(self, run: AnalysisRun) -> str:
-        """The version that requests left for this one, unless something speaks against that."""
+        """Return the version that requests left for this one, unless something speaks against that."""
         return run.fallback if may_go_back(self.world, run.fallback) else ""
 
     def with_part(self, part: HookState | Analyses | OperatorState) -> GroupWorld:
-        """The same world with that in its record. Each try has a number of its own."""
+        """Return the same world with that in its record. Each try has a number of its own."""
         return self.world.with_part(part)
 
     def with_ledger_entry(self, event: Event, digest: str, reason: str, by: str = "") -> GroupWorld:
-        """An entry without a commit: main did not ask for it."""
+        """Return an entry without a commit: main did not ask for it."""
         return self.world.with_ledger_entry_of(event, digest, reason=reason, by=by)
 
     def carry_out(self, request: Request) -> GroupWorld:
@@ -373,7 +377,7 @@ class ActingGroup(GroupSubject):
 
 @answered_once
 def acting_group(world: GroupWorld) -> Round[ActingGroup]:
-    """The hooks and analyses of a group, for steps."""
+    """Return the hooks and analyses of a group, for steps."""
     return round_as(ActingGroup(world), world)
 
 

@@ -29,12 +29,12 @@ from gitops_bg.core.model.version import GroupKey
 
 
 def is_lost(world: GroupWorld) -> bool:
-    """Whether nothing is remembered of the group."""
+    """Return whether nothing is remembered of the group."""
     return not world.record.state.versions
 
 
 def newest_followed(world: GroupWorld) -> int:
-    """The number of the newest version that a Service follows; 0 where none follows any.
+    """Return the number of the newest version that a Service follows; 0 where none follows any.
 
     What group.yaml names may be on its way through the gates.
     """
@@ -43,7 +43,7 @@ def newest_followed(world: GroupWorld) -> int:
 
 
 def never_promoted(world: GroupWorld) -> frozenset[str]:
-    """The versions that traffic has not moved to: a Service of what they bring follows an older version.
+    """Return the versions that traffic has not moved to: a Service of what they bring follows an older version.
 
     They were left out, or rolled back, or traffic is only on its way there: then it goes back, and begins again. The
     live routes say it, too.
@@ -53,8 +53,8 @@ def never_promoted(world: GroupWorld) -> frozenset[str]:
 
 
 def inherited(world: GroupWorld, version: str) -> frozenset[str]:
-    """The services that an older version serves in this one, although its folder has them: they came into it when it
-    was active already.
+    """Return the services that an older version serves in this one, although its folder has them: they came into it
+    when it was active already.
 
     So say Services and routes together: of what the folder has, some follow this version, the others an older one, and
     requests without the header go to exactly these. While traffic moves, Services and routes differ. Of services
@@ -74,12 +74,12 @@ def inherited(world: GroupWorld, version: str) -> frozenset[str]:
 
 
 def reached_members(world: GroupWorld) -> frozenset[str]:
-    """The members that some requests reach: those that serve, and those to which requests were moving."""
+    """Return the members that some requests reach: those that serve, and those to which requests were moving."""
     return frozenset(member for _, member in _services_that_follow(world)) | _led_to(world)
 
 
 def versions_of(members: Iterable[str]) -> tuple[str, ...]:
-    """The versions of members, by their names."""
+    """Return the versions of members, by their names."""
     return tuple(sorted({member.rpartition("-")[2] for member in members}))
 
 
@@ -167,7 +167,7 @@ def _backends(world: GroupWorld) -> frozenset[str]:
 
 
 def why_unknown(world: GroupWorld) -> str:
-    """Why the record cannot be made again from main; empty where it can.
+    """Return why the record cannot be made again from main; empty where it can.
 
     A service may serve on without a folder. Only the lost record knew that, and its routes: a new one would take its
     Service and its pods away. And where nothing says which of two versions serves, either may.
@@ -260,8 +260,8 @@ def succeed(world: GroupWorld) -> GroupWorld:
 
 
 def why_not_succeeded(world: GroupWorld) -> str:
-    """Why the group cannot begin with what its former name remembers; empty where it can, or has none. Until then
-    nothing is changed: a record of its own would say that it had served before.
+    """Return why the group cannot begin with what its former name remembers; empty where it can, or has none. Until
+    then nothing is changed: a record of its own would say that it had served before.
     """
     former = _to_succeed(world)
     if former is None or not former.unreadable:
@@ -279,8 +279,8 @@ def _to_succeed(world: GroupWorld) -> FormerGroup | None:
 
 
 def taking_over(world: GroupWorld) -> tuple[GroupAction, ...]:
-    """What is left to take over from the former name; nothing else is written before. Its ReleaseGroup goes once the
-    ledger has what that one tells of it, and what it has on hold is known here.
+    """Return what is left to take over from the former name; nothing else is written before. Its ReleaseGroup goes once
+    the ledger has what that one tells of it, and what it has on hold is known here.
     """
     former = next((each for each in world.observed.formers if each.name == world.record.succeeds), None)
     if former is None:
@@ -291,7 +291,9 @@ def taking_over(world: GroupWorld) -> tuple[GroupAction, ...]:
 
 
 def left_behind(world: GroupWorld) -> str:
-    """Which group that left main still leads requests to pods of this one, and is not taken over; empty: none does."""
+    """Return which group that left main still leads requests to pods of this one, and is not taken over; empty: none
+    does.
+    """
     own = _own_members(world)
     for former in world.observed.formers:
         if former.name != world.record.succeeds and _members_serving(former) & own:

@@ -185,17 +185,19 @@ def give_up(world: GroupWorld) -> GroupWorld:
 
 
 def deadline_of(world: GroupWorld, moving: Transition) -> datetime:
-    """When a step has taken too long."""
+    """Return when a step has taken too long."""
     return moving.step_since + timedelta(seconds=world.spec.progress_deadline_seconds)
 
 
 def obstacle_of(world: GroupWorld) -> str:
-    """What stands against the group's routes and Services, or that they lead to no pods; else empty."""
+    """Return what stands against the group's routes and Services, or that they lead to no pods; else empty."""
     return refused_by(world) or lacks_pods(world) or next(_not_found(world), "")
 
 
 def refused_by(world: GroupWorld) -> str:
-    """The Gateway, or the owner of an object of the same name, that stands against routes and Services; else empty."""
+    """Return the Gateway, or the owner of an object of the same name, that stands against routes and Services; else
+    empty.
+    """
     wanted = {each.name for each in wanted_routes(world)}
     for name, live in sorted(world.observed.routes.items()):
         against = live.foreign or live.reason
@@ -205,8 +207,8 @@ def refused_by(world: GroupWorld) -> str:
 
 
 def lacks_pods(world: GroupWorld) -> str:
-    """The members that routes and Services would lead to, and that have no pods; also where it is the Gateway that says
-    so, as it finds no Service of them. Empty where there are none.
+    """Return the members that routes and Services would lead to, and that have no pods; also where it is the Gateway
+    that says so, as it finds no Service of them. Empty where there are none.
     """
     if member := without_pods(world) or awaited_member(world):
         return f"{member} has no pod that answers: no request without the version's header is led there"

@@ -34,7 +34,7 @@ UNKNOWN_MEMBER = Member(reason="is not there yet")
 
 
 def member_name(service: str, version: str) -> str:
-    """The app of a service in a version, and its Service.
+    """Return the app of a service in a version, and its Service.
 
     >>> member_name("cart", "v1")
     'cart-v1'
@@ -56,12 +56,14 @@ class GroupWorld:
     """Why what Git asks for is not done: a reason and a sentence; empty where it is."""
 
     def with_record(self, **changes: object) -> "GroupWorld":
-        """The world with some fields of the record changed: this very one, and what it has answered, where none is."""
+        """Return the world with some fields of the record changed: this very one, and what it has answered, where none
+        is.
+        """
         record = replace(self.record, **changes)  # type: ignore[arg-type]
         return self if record == self.record else replace(self, record=record)
 
     def with_part(self, part: Analyses | HookState | OperatorState) -> "GroupWorld":
-        """The world with ``part`` in its record; each try to promote a version has a number of its own."""
+        """Return the world with ``part`` in its record; each try to promote a version has a number of its own."""
         kept = part.within(MOST_RUNS, MOST_RUNS) if isinstance(part, Analyses) else part
         record = self.record.with_part(kept)
         runs: tuple[AnalysisRun | HookRun, ...] = (*record.analyses.runs, *record.hook_state.runs)
@@ -79,8 +81,8 @@ class GroupWorld:
         asked: bool = True,
         source: Source | None = None,
     ) -> "GroupWorld":
-        """The world with one more ledger entry to write to Git; ``asked``: main asked for it, by the commit ``source``,
-        which is empty where nobody can tell; None: by what it says now.
+        """Return the world with one more ledger entry to write to Git; ``asked``: main asked for it, by the commit
+        ``source``, which is empty where nobody can tell; None: by what it says now.
         """
         if source is None or not asked:
             source = Source(self.desired.commit if asked else "")
@@ -124,13 +126,13 @@ class GroupWorld:
         return self.record.lost, self.record.history
 
     def with_history(self, lost: str, told: str) -> "GroupWorld":
-        """The world with that in its record."""
+        """Return the world with that in its record."""
         return self.with_record(lost=lost, history=told)
 
     def with_ledger_entry_of(
         self, event: Event, digest: str = "", *, reason: str = "", by: str = "", commit: str = ""
     ) -> "GroupWorld":
-        """The world with one more ledger entry, about a version or about none."""
+        """Return the world with one more ledger entry, about a version or about none."""
         return self.with_ledger_entry(event, to=version_in(digest), reason=reason, by=by, source=Source(commit))
 
     # --- what its own steps ask -------------------------------------------------------------------------------
@@ -203,8 +205,8 @@ class GroupWorld:
         return next(chosen, None) or (next(iter(has)) if len(has) == 1 else route.port)
 
     def held_back(self, state: GroupState | None = None) -> Iterator[tuple[Route, Route]]:
-        """The routes of the active version that Git gives requests which another of its services answers, each with the
-        one that has them: who answers a request changes by a promotion, with all its gates.
+        """Yield the routes of the active version that Git gives requests which another of its services answers, each
+        with the one that has them: who answers a request changes by a promotion, with all its gates.
         """
         now = state or with_routes(self.record.state, self.desired)
         active, hosts = now.only(VersionStage.ACTIVE), self.spec.gateway.hosts if self.spec.gateway else ()
@@ -222,20 +224,20 @@ class GroupWorld:
                     yield route, was
 
     def answers(self, member: str) -> bool:
-        """Whether a member has pods that answer."""
+        """Return whether a member has pods that answer."""
         return self.observed.members.get(member, UNKNOWN_MEMBER).available
 
     def member(self, service: str, initial_version: str) -> Member:
-        """What the cluster shows of a service of a version."""
+        """Return what the cluster shows of a service of a version."""
         return self.observed.members.get(member_name(service, initial_version), UNKNOWN_MEMBER)
 
     def content(self, version: str) -> str:
-        """What identifies the folder of a version; empty where it has none."""
+        """Return what identifies the folder of a version; empty where it has none."""
         found = self.desired.versions.get(version)
         return found.content if found else ""
 
     def digest_of(self, version: str) -> str:
-        """What a run, or a hold, is about: the version, and what its folder says."""
+        """Return what a run, or a hold, is about: the version, and what its folder says."""
         return f"{version}-{self.content(version)}"
 
 
@@ -279,7 +281,7 @@ def _held_back(state: GroupState, held: Iterable[tuple[Route, Route]]) -> GroupS
 
 
 def late_routes(state: GroupState, desired: DesiredGroup) -> Iterator[tuple[Endpoint, DesiredRoute]]:
-    """The routes that folders say of the legacy version, and that it did not have when it was active.
+    """Yield the routes that folders say of the legacy version, and that it did not have when it was active.
 
     A version that has passed gets no new routes (versions-and-routes.md §6); it may lose and change those that it has.
     Nobody knows which it had where none of it is remembered: then none comes too late.
@@ -309,7 +311,7 @@ def with_served_routes(state: GroupState) -> GroupState:
 
 
 def is_in_main(place: Endpoint, desired: DesiredGroup) -> bool:
-    """Whether the folder of a service is there."""
+    """Return whether the folder of a service is there."""
     version = desired.versions.get(place.initial_version)
     service = version.services.get(place.service) if version else None
     return service is not None and service.pods
@@ -348,8 +350,8 @@ _MOST_NAMED = 3
 
 
 def members_healthy(world: GroupWorld, version: str) -> GateResult:
-    """Every service that the version brings runs what its folder says, at today's size: one that fails stops all. A
-    version without any cannot be judged, by nobody: no policy, analysis or approval is about it.
+    """Every service that the version brings runs what its folder says, at today's size: one that fails stops
+    all. A version without any cannot be judged, by nobody: no policy, analysis or approval is about it.
     """
     if not any(brought_by(world, version)):
         remedy = f"add the folder of a service to {version}/"
@@ -374,7 +376,7 @@ def members_available(world: GroupWorld, version: str) -> GateResult:
 
 
 def brought_by(world: GroupWorld, version: str) -> Iterator[Endpoint]:
-    """The endpoints that serve in a version now: its own, and those that it inherited."""
+    """Return the endpoints that serve in a version now: its own, and those that it inherited."""
     return (each for each in world.record.state.endpoints if each.version == version)
 
 

@@ -66,7 +66,7 @@ class Metric:
     retention: int = 10
 
     def between(self, latest: str, stable: str) -> "Metric":
-        """The metric for two versions, given by the short digests in their pods' labels."""
+        """Return the metric for two versions, given by the short digests in their pods' labels."""
         texts = (self.query, self.success, self.failure)
         query, success, failure = (text.replace(LATEST, latest).replace(STABLE, stable) for text in texts)
         return replace(self, query=query, success=success, failure=failure)
@@ -254,13 +254,13 @@ def with_measurement(run: AnalysisRun, epoch: str, measured: MeasurementResult) 
 
 
 def id_of(run: AnalysisRun, epoch: str, one: MetricRun) -> MeasurementId:
-    """The id of the next measurement of a metric."""
+    """Return the id of the next measurement of a metric."""
     begun = int(run.started_at.timestamp()) if run.started_at else 0
     return MeasurementId(epoch, run.rollout, run.stage, run.attempt, one.metric.name, one.index, begun)
 
 
 def shortened(text: str) -> str:
-    """The text, cut to `LONGEST_TEXT`."""
+    """Return the text, cut to `LONGEST_TEXT`."""
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
@@ -330,7 +330,7 @@ def _ended(run: AnalysisRun, phase: AnalysisPhase, now: datetime) -> AnalysisRun
 
 
 def due_at(run: AnalysisRun, one: MetricRun) -> datetime | None:
-    """When the next measurement of a metric is due; None if there is none."""
+    """Return when the next measurement of a metric is due; None if there is none."""
     if not run.running or run.started_at is None or one.phase is not AnalysisPhase.RUNNING:
         return None
     if one.last_at is None:
@@ -339,7 +339,7 @@ def due_at(run: AnalysisRun, one: MetricRun) -> datetime | None:
 
 
 def due(run: AnalysisRun, epoch: str, now: datetime) -> Iterator[MeasurementRequest]:
-    """The measurements that are due at ``now``."""
+    """Yield the measurements that are due at ``now``."""
     for one in run.metrics:
         moment = due_at(run, one)
         if moment is not None and moment <= now:
@@ -347,12 +347,12 @@ def due(run: AnalysisRun, epoch: str, now: datetime) -> Iterator[MeasurementRequ
 
 
 def moments(run: AnalysisRun) -> Iterator[datetime]:
-    """The times at which measurements become due."""
+    """Yield the times at which measurements become due."""
     yield from (moment for one in run.metrics if (moment := due_at(run, one)))
 
 
 def ends_at(run: AnalysisRun) -> datetime | None:
-    """When the run ends if every measurement succeeds and takes no time; None where that is unknown."""
+    """Return when the run ends if every measurement succeeds and takes no time; None where that is unknown."""
     ends = [
         moment + timedelta(seconds=one.metric.interval * (one.metric.count - one.counted - 1))
         for one in run.metrics
@@ -362,7 +362,9 @@ def ends_at(run: AnalysisRun) -> datetime | None:
 
 
 def why(run: AnalysisRun) -> str:
-    """Why the run ended, for a person: the metric with the worst phase, its counts, its last message and value."""
+    """Return why the run ended, for a person: the metric with the worst phase, its counts, its last message and
+    value.
+    """
     deciding = (one for one in run.metrics if one.phase is run.phase and not one.metric.dry_run)
     one = next(deciding, None)
     if one is None:
@@ -393,15 +395,15 @@ class Analyses:
     """The runs that these replaced, oldest first, without queries and with the last answers only."""
 
     def run(self, stage: AnalysisStage) -> AnalysisRun | None:
-        """The last run of a stage, or None."""
+        """Return the last run of a stage, or None."""
         return next((run for run in self.runs if run.stage is stage), None)
 
     def newest(self) -> AnalysisRun | None:
-        """The last run of all, or None; of one rollout that after promotion."""
+        """Return the last run of all, or None; of one rollout that after promotion."""
         return max(self.runs, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
 
     def next_attempt(self, stage: AnalysisStage, rollout: int) -> int:
-        """The attempt of a run that begins now: one more than those that are known of its stage and rollout."""
+        """Return the attempt of a run that begins now: one more than those that are known of its stage and rollout."""
         runs = (run for run in (*self.runs, *self.past) if (run.stage, run.rollout) == (stage, rollout))
         return 1 + max((run.attempt for run in runs), default=0)
 

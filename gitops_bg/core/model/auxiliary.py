@@ -131,7 +131,7 @@ class RivalRoute:
 
 
 def claim_of(route: HttpRoute) -> RouteClaim:
-    """Which requests a route is for."""
+    """Return which requests a route is for."""
     return RouteClaim(route.parents, route.hosts, tuple(match for rule in route.rules for match in rule.matches))
 
 

@@ -198,7 +198,9 @@ class Occurrence:
     def of(
         cls, notice: Notice, message: str, *, dry_run: bool = False, fact: Fact | None = None, span: Span | None = None
     ) -> "Occurrence":
-        """What only Kubernetes is told, besides metrics and traces; from a ``dry_run`` nothing follows, however bad."""
+        """Return what only Kubernetes is told, besides metrics and traces; from a ``dry_run`` nothing follows, however
+        bad.
+        """
         row = NOTICES[notice]
         severity = Severity.INFO if dry_run else row.severity
         return cls(reason=notice, message=message, severity=severity, logged=row.logged, fact=fact, span=span)
@@ -210,8 +212,9 @@ class Occurrence:
 
 
 def result_event(result: ActionResult, events: Iterable[Occurrence] = ()) -> Occurrence:
-    """The result of an action. Kubernetes is not told where it is not worth it, or an entry of the ledger among the
-    ``events`` of the decision has told it: that a rollout begins is told once, and not for its first pods once more.
+    """Return the result of an action. Kubernetes is not told where it is not worth it, or an entry of the ledger among
+    the ``events`` of the decision has told it: that a rollout begins is told once, and not for its first pods once
+    more.
     """
     if result.refused:
         is_new = isinstance(result.action, CreateReplicaSet)
@@ -228,7 +231,7 @@ def _is_told(action: object, events: Iterable[Occurrence]) -> bool:
 
 
 def notice_of(result: ActionResult) -> Notice | None:
-    """The notice of an action that was carried out; None where it is not worth one."""
+    """Return the notice of an action that was carried out; None where it is not worth one."""
     match result.action:
         case SwitchTraffic(adopts=True):
             return Notice.SERVICE_TAKEN_OVER
@@ -325,7 +328,7 @@ def goes_on_by_itself(phase: Phase, actions: Iterable[object]) -> bool:
 
 
 def is_deferrable(saved: Record, record: Record) -> bool:
-    """Whether all that is new in ``record`` since it was ``saved`` are notes."""
+    """Return whether all that is new in ``record`` since it was ``saved`` are notes."""
     return record == saved or _without_notes(saved, record) == saved
 
 

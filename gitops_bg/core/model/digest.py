@@ -43,7 +43,7 @@ def without_empties(value: Json) -> Json:
 
 
 def canonical_json(value: Json) -> str:
-    """The canonical text of a value: sorted keys, no white space, no nulls, no empty maps, UTF-8 unescaped.
+    """Return the canonical text of a value: sorted keys, no white space, no nulls, no empty maps, UTF-8 unescaped.
 
     Raises ``ValueError`` for numbers that JSON lacks (NaN, infinity).
 
@@ -56,7 +56,7 @@ def canonical_json(value: Json) -> str:
 def digest_of(
     text: str, configuration: Sequence[ConfigurationRef] = (), workload: WorkloadKind = WorkloadKind.REPLICA_SET
 ) -> str:
-    """The digest of a JSON text: ``v1:`` and the 64 hex digits of the SHA-256 of its canonical form.
+    """Return the digest of a JSON text: ``v1:`` and the 64 hex digits of the SHA-256 of its canonical form.
 
     With configuration, the digest covers both: the text, and kind, name and digest of each object in order. What runs
     the pods is part of it where that is no ReplicaSet. Raises ``ValueError`` where the text is not JSON.
@@ -66,7 +66,9 @@ def digest_of(
 
 
 def content_digest(content: Mapping[str, Json]) -> str:
-    """The digest of the content of a ConfigMap or Secret, in the form that `spec.manifests.configuration` gives it."""
+    """Return the digest of the content of a ConfigMap or Secret, in the form that `spec.manifests.configuration` gives
+    it.
+    """
     return _sha256(content)
 
 
@@ -84,7 +86,7 @@ def snapshot_of(
     configuration: Iterable[ConfigurationRef] = (),
     workload: WorkloadKind = WorkloadKind.REPLICA_SET,
 ) -> Snapshot:
-    """The snapshot of a pod template as written in Git (never of a live, server-defaulted object).
+    """Return the snapshot of a pod template as written in Git (never of a live, server-defaulted object).
 
     The text keeps empty maps, which mean something to Kubernetes (``namespaceSelector: {}`` is every namespace); the
     digest leaves them out (DESIGN §3.3). Both leave out nulls. Target, primary and ReplicaSet mostly have the same one:
@@ -119,7 +121,7 @@ def without_nulls(value: Json) -> Json:
 
 
 def is_whole(digest: str) -> bool:
-    """Whether this is a digest with its prefix, of whichever release, and not the short form of one.
+    """Return whether this is a digest with its prefix, of whichever release, and not the short form of one.
 
     >>> is_whole("v1:3f9c0123456789abcdef"), is_whole("3f9c012345")
     (True, False)
@@ -128,12 +130,13 @@ def is_whole(digest: str) -> bool:
 
 
 def is_computed_here(digest: str) -> bool:
-    """Whether this release computes digests with this prefix, so that it can compare one with the content."""
+    """Return whether this release computes digests with this prefix, so that it can compare one with the content."""
     return digest.startswith(PREFIX)
 
 
 def is_genuine(snapshot: Snapshot) -> bool:
-    """Whether text and configuration match the digest, as far as this agent can tell; True for an unknown prefix.
+    """Return whether text and configuration match the digest, as far as this agent can tell; True for an unknown
+    prefix.
 
     For texts read from the cluster, where anybody may have changed an annotation. Each look at an app asks again for
     the same texts, so those that were genuine are remembered, by a hash: it costs a tenth of the digest, and no memory.
@@ -163,7 +166,8 @@ def _fingerprint(snapshot: Snapshot) -> bytes:
 
 
 def same_snapshot(one: Snapshot, other: Snapshot) -> bool:
-    """Whether two snapshots are the same version: by digest, or by content where the prefix of a digest is unknown.
+    """Return whether two snapshots are the same version: by digest, or by content where the prefix of a digest is
+    unknown.
 
     An agent must not start a rollout because of a prefix that it does not know (DESIGN §3.3).
     """
@@ -173,6 +177,6 @@ def same_snapshot(one: Snapshot, other: Snapshot) -> bool:
 
 
 def same_content(one: Snapshot, other: Snapshot) -> bool:
-    """Whether two snapshots say the same, whatever their digests; False where nobody knows what they say."""
+    """Return whether two snapshots say the same, whatever their digests; False where nobody knows what they say."""
     said = (one.text, one.configuration, one.workload)
     return bool(one.text) and said == (other.text, other.configuration, other.workload)

@@ -93,7 +93,7 @@ class DriftLoop:
         return self.count > AT_ONCE
 
     def next_repair(self, *, live: bool) -> datetime:
-        """The earliest moment of the next repair; ``live``: traffic depends on the object.
+        """Return the earliest moment of the next repair; ``live``: traffic depends on the object.
 
         It counts from the last repair, so that a change that comes after that is repaired at once: only what changes
         faster waits.
@@ -104,8 +104,8 @@ class DriftLoop:
         return self.last + (min(pause, LIVE_PAUSE) if live else pause)
 
     def is_due(self, now: datetime, *, live: bool) -> bool:
-        """Whether the next repair may be made now. Where the last one is still to come, somebody has set the clock back
-        since: how long ago it was, nobody knows.
+        """Return whether the next repair may be made now. Where the last one is still to come, somebody has set the
+        clock back since: how long ago it was, nobody knows.
         """
         return now < self.last or self.next_repair(live=live) <= now
 

@@ -415,12 +415,12 @@ NOTICES: Mapping[Notice, NoticeRow] = {
 
 
 def analysis_notice(phase: AnalysisPhase) -> Notice:
-    """The notice of an analysis run that reached ``phase``."""
+    """Return the notice of an analysis run that reached ``phase``."""
     return Notice(f"AnalysisRun{phase}")
 
 
 def metric_notice(phase: AnalysisPhase) -> Notice:
-    """The notice of a metric that reached ``phase``."""
+    """Return the notice of a metric that reached ``phase``."""
     return Notice(f"Metric{phase}")
 
 
@@ -429,7 +429,7 @@ MOVES = frozenset(event for event, row in EVENTS.items() if row.moves_traffic)
 
 
 def severity_of(entry: LedgerEntry) -> Severity:
-    """The severity of a ledger entry. A failure that somebody asked for, by a commit or otherwise, is a warning
+    """Return the severity of a ledger entry. A failure that somebody asked for, by a commit or otherwise, is a warning
     (flagger.md §3.7).
     """
     row = EVENTS[entry.event]
@@ -437,17 +437,17 @@ def severity_of(entry: LedgerEntry) -> Severity:
 
 
 def origin_of(entry: LedgerEntry) -> str:
-    """The version that an entry leads from, as a title; empty where it has none."""
+    """Return the version that an entry leads from, as a title; empty where it has none."""
     return version_name(entry.from_version, entry.from_digest, entry.from_tag)
 
 
 def goal_of(entry: LedgerEntry) -> str:
-    """The version that an entry is about, or leads to, as a title; empty where it has none."""
+    """Return the version that an entry is about, or leads to, as a title; empty where it has none."""
     return version_name(entry.to_version, entry.to_digest, entry.to_tag)
 
 
 def sentence_of(entry: LedgerEntry, kind: SubjectKind) -> str:
-    """A ledger entry in a sentence that lacks only its subject: versions, commit, person, reason."""
+    """Return a ledger entry in a sentence that lacks only its subject: versions, commit, person, reason."""
     goal = f"{goal_of(entry)}{of_commit(entry.source_commit)}" if goal_of(entry) else f"the {kind}"
     what = EVENTS[entry.event].sentence.format(to=goal, origin=origin_of(entry) or "the version before")
     by = f" (by {name_in(entry.by)})" if entry.by else ""
@@ -456,7 +456,7 @@ def sentence_of(entry: LedgerEntry, kind: SubjectKind) -> str:
 
 
 def name_in(author: str) -> str:
-    """The name of a person, without the address.
+    """Return the name of a person, without the address.
 
     >>> name_in("Ada Lovelace <ada@example.com>"), name_in("ada")
     ('Ada Lovelace', 'ada')
@@ -465,7 +465,7 @@ def name_in(author: str) -> str:
 
 
 def entry_text(entry: LedgerEntry) -> str:
-    """A ledger entry as event hooks are told of it.
+    """Return a ledger entry as event hooks are told of it.
 
     >>> from datetime import datetime
     >>> entry_text(LedgerEntry(1, datetime(2026, 1, 1), Event.HELD, to_version=2, reason="a bug"))
@@ -479,5 +479,5 @@ SHORT_COMMIT = 10
 
 
 def of_commit(commit: str) -> str:
-    """The phrase that ends a sentence with its commit, or empty."""
+    """Return the phrase that ends a sentence with its commit, or empty."""
     return f" of commit {commit[:SHORT_COMMIT]}" if commit else ""

@@ -50,7 +50,7 @@ class Severity(StrEnum):
     ERROR = "error"
 
     def reaches(self, least: "Severity") -> bool:
-        """Whether this severity is ``least`` or worse.
+        """Return whether this severity is ``least`` or worse.
 
         >>> Severity.ERROR.reaches(Severity.WARN), Severity.INFO.reaches(Severity.WARN)
         (True, False)
@@ -208,7 +208,7 @@ class OpenGate:
 
 
 def backoff(tries: int) -> timedelta:
-    """How long to wait after this many tries in a row.
+    """Return how long to wait after this many tries in a row.
 
     >>> [backoff(tries).seconds for tries in (1, 2, 3, 9)]
     [1, 2, 4, 30]
@@ -217,7 +217,7 @@ def backoff(tries: int) -> timedelta:
 
 
 def is_retried(hook: Hook, status: int, tries: int) -> bool:
-    """Whether a refusal is retried before it counts: Flagger's ``retries``, on 5xx other than 501."""
+    """Return whether a refusal is retried before it counts: Flagger's ``retries``, on 5xx other than 501."""
     return status >= 500 and status != 501 and tries < hook.retries
 
 
@@ -225,7 +225,7 @@ def is_retried(hook: Hook, status: int, tries: int) -> bool:
 
 
 def key_of(run: HookRun, epoch: str) -> str:
-    """The key of the next call of a run: the same for every try of that call, and of no other call.
+    """Return the key of the next call of a run: the same for every try of that call, and of no other call.
 
     A run may be dropped and begun again in the same rollout: what was asked since then is another question.
     """
@@ -234,7 +234,7 @@ def key_of(run: HookRun, epoch: str) -> str:
 
 
 def id_of(run: HookRun, epoch: str) -> str:
-    """The id of the next try of the next call."""
+    """Return the id of the next try of the next call."""
     return f"{key_of(run, epoch)}.{run.tries}"
 
 
@@ -253,12 +253,16 @@ def with_answer(run: HookRun, hook: Hook, called: HookResponse) -> HookRun:
 
 
 def satisfied(run: HookRun, hook: Hook, now: datetime) -> bool:
-    """Whether the gate of the hook is open: it has accepted as often as it must, and what it said still counts."""
+    """Return whether the gate of the hook is open: it has accepted as often as it must, and what it said still
+    counts.
+    """
     return has_accepted(run, hook) and not is_old(run, hook, now)
 
 
 def is_old(run: HookRun, hook: Hook, now: datetime) -> bool:
-    """Whether a confirmation should long have been asked for again, as after a suspension: that is done first."""
+    """Return whether a confirmation should long have been asked for again, as after a suspension: that is done
+    first.
+    """
     if hook.type is not HookType.CONFIRM_PROMOTION or not has_accepted(run, hook):
         return False
     moment = due_at(run, hook)
@@ -266,19 +270,20 @@ def is_old(run: HookRun, hook: Hook, now: datetime) -> bool:
 
 
 def has_accepted(run: HookRun, hook: Hook) -> bool:
-    """Whether the hook has accepted as often as its gate needs, however long ago."""
+    """Return whether the hook has accepted as often as its gate needs, however long ago."""
     if hook.type is HookType.CONFIRM_PROMOTION:
         return run.answer is HookAnswer.ACCEPTED
     return run.accepted >= (hook.iterations if hook.type is HookType.ROLLOUT else 1)
 
 
 def failure_limit_exceeded(run: HookRun, hook: Hook) -> bool:
-    """Whether the hook has refused more often than it may, so that the rollout has to end."""
+    """Return whether the hook has refused more often than it may, so that the rollout has to end."""
     return hook.type.counts_refusals and run.refused > hook.failure_limit
 
 
 def expires_at(run: HookRun, hook: Hook, resumed_at: datetime | None) -> datetime | None:
-    """When the agent gives up on a gate that does not open, or on a backend that does not answer; None where never.
+    """Return when the agent gives up on a gate that does not open, or on a backend that does not answer; None where
+    never.
 
     ``resumed_at``: when the last suspension ended; nobody was asked during it. What had expired before stays so.
     """
@@ -291,7 +296,7 @@ def expires_at(run: HookRun, hook: Hook, resumed_at: datetime | None) -> datetim
 
 
 def due_at(run: HookRun, hook: Hook, *, goes_on: bool = False) -> datetime | None:
-    """When the hook is to be called next; None where never.
+    """Return when the hook is to be called next; None where never.
 
     ``goes_on``: call a rollout hook even while its gate is open.
     """

@@ -48,7 +48,7 @@ class AwaitsPoll:
     """
 
     def is_over(self, looks: PollCount) -> bool:
-        """Whether the present content of main was read after the decision."""
+        """Return whether the present content of main was read after the decision."""
         return any(process == looks.process and looks.seen > number for process, number in self.stamps)
 
     def stamped(self, looks: PollCount) -> "AwaitsPoll":
@@ -146,11 +146,11 @@ class Journal:
     """
 
     def of(self, kind: type[Said]) -> tuple[tuple[Source, Said], ...]:
-        """What was said of one kind, oldest first, and who said it."""
+        """Return what was said of one kind, oldest first, and who said it."""
         return tuple((each.source, each.says) for each in self.entries if isinstance(each.says, kind))
 
     def by(self, kind: type[Saying]) -> Source | None:
-        """Who said the last of a kind; None where nobody asked."""
+        """Return who said the last of a kind; None where nobody asked."""
         return next((source for source, _ in reversed(self.of(kind))), None)
 
     @property
@@ -163,8 +163,8 @@ NO_JOURNAL = Journal()
 
 
 def in_order(*sequences: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The entries of several sequences, each in main's order already, as one. An entry of unknown place stands before
-    the next one of its sequence; at the end where none follows.
+    """Return the entries of several sequences, each in main's order already, as one. An entry of unknown place stands
+    before the next one of its sequence; at the end where none follows.
 
     >>> one, two, three = (Entry(Source(str(place), landed=place), SuspensionChanged()) for place in (1, 2, 3))
     >>> unknown = Entry(Source("?"), SuspensionChanged())
@@ -234,8 +234,8 @@ class PullView:
 
 
 def offer_of(version: Version, spec: AppSpec) -> str:
-    """The id of an offer: it tells two offers of the same version apart by what brought it to main, and by its last
-    retry.
+    """Return the id of an offer: it tells two offers of the same version apart by what brought it to main, and by its
+    last retry.
 
     All parts are from main, so every cluster that follows it computes the same id. Closing one offer does not answer
     another.
@@ -245,7 +245,7 @@ def offer_of(version: Version, spec: AppSpec) -> str:
 
 
 def offer_of_branch(digest: str, commit: str) -> str:
-    """The id of what a branch holds without an offer of the agent: closing it answers that commit, and no offer.
+    """Return the id of what a branch holds without an offer of the agent: closing it answers that commit, and no offer.
 
     Every cluster reads the same branch, and computes the same id.
     """

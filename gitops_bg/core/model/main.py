@@ -166,8 +166,8 @@ class MainRead:
         return self.counts and not self.lost
 
     def learnt(self, known: Main, *, saved: bool) -> Main:
-        """The main to remember after a decision, instead of ``known``: where the record is ``saved`` anyway, or where
-        the folder itself changed.
+        """Return the main to remember after a decision, instead of ``known``: where the record is ``saved`` anyway, or
+        where the folder itself changed.
 
         Not where main moved for others only: a commit must not cost a write for every app.
         """
@@ -178,20 +178,20 @@ class MainRead:
         return now if saved or differs else known
 
     def lost_after(self, lost: str) -> str:
-        """What is to be remembered as lost instead of ``lost``: the first agent that notices notes it, and a main that
-        counts clears it. So agents of different knowledge do not overwrite each other's status in turns.
+        """Return what is to be remembered as lost instead of ``lost``: the first agent that notices notes it, and a
+        main that counts clears it. So agents of different knowledge do not overwrite each other's status in turns.
         """
         if self.lost:
             return lost or self.lost
         return "" if self.counts else lost
 
     def loss_to_report(self, told: str, lost: str) -> str:
-        """What the ledger is to know as lost instead of ``told``, where the record remembers ``lost``."""
+        """Return what the ledger is to know as lost instead of ``told``, where the record remembers ``lost``."""
         is_early = not (self.lasts if lost else self.counts)
         return told if is_early else lost
 
     def is_silent(self, *, changed: bool) -> bool:
-        """Whether nothing may be written of a decision, because another agent knows more and writes the status.
+        """Return whether nothing may be written of a decision, because another agent knows more and writes the status.
 
         A decision that follows from the record itself (an emergency) has ``changed`` the record, and is carried out and
         shown by any agent.
@@ -236,18 +236,18 @@ _LISTED = "--verify-signers or --verify-gpg-keys"
 
 
 def held_since(git: SeesMain) -> str:
-    """Why the newest main is not read although the remote answers; empty where it is."""
+    """Return why the newest main is not read although the remote answers; empty where it is."""
     held = git.verification.held if git.verification else None
     return describe(held) if held else ""
 
 
 def away(git: SeesMain) -> str:
-    """Why nobody can change anything by Git now: the remote does not answer, or the newest main is not read."""
+    """Return why nobody can change anything by Git now: the remote does not answer, or the newest main is not read."""
     return git.unreachable or held_since(git)
 
 
 def describe(held: UnverifiedCommit) -> str:
-    """What is not verified, what counts instead, and what would be right."""
+    """Return what is not verified, what counts instead, and what would be right."""
     if held.said:
         return held.said
     if held.doubt in _WAITS:

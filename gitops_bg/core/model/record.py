@@ -308,7 +308,7 @@ class HookState:
     open_gates: tuple[OpenGate, ...] = ()
 
     def gate(self, name: str) -> OpenGate | None:
-        """The manual gate of this name if it is open, else None."""
+        """Return the manual gate of this name if it is open, else None."""
         return next((gate for gate in self.open_gates if gate.name == name), None)
 
 
@@ -356,17 +356,17 @@ class OperatorState:
         return self.answered[-1] if self.answered else ""
 
     def promotes_in_full(self, rollout: int) -> bool:
-        """Whether somebody promotes this rollout by `promote --full`."""
+        """Return whether somebody promotes this rollout by `promote --full`."""
         return self.promote_full == rollout
 
     def resumed_by(self, now: datetime, *, suspended: bool) -> datetime | None:
-        """When the last suspension ended, where it is known whether one lasts ``now``; None where there was none, or
-        while the first one lasts.
+        """Return when the last suspension ended, where it is known whether one lasts ``now``; None where there was
+        none, or while the first one lasts.
         """
         return now if self.suspended and not suspended else self.resumed_at
 
     def has_answered(self, request: str) -> bool:
-        """Whether the request of this id is answered: nobody carries it out again, wherever it comes from."""
+        """Return whether the request of this id is answered: nobody carries it out again, wherever it comes from."""
         return request in self.answered
 
     def answering(self, request: str) -> "OperatorState":
@@ -418,12 +418,12 @@ class Delivery:
         return past_holds(self.statements)
 
     def held(self, digest: str) -> Hold | None:
-        """The hold in force on this digest, or None."""
+        """Return the hold in force on this digest, or None."""
         return held(self.statements, digest)
 
     def objection(self, digest: str) -> Hold | None:
-        """What speaks against this digest: the hold on it, or a lifted hold since which it has not served;
-        else None.
+        """Return what speaks against this digest: the hold on it, or a lifted hold since which it has not served; else
+        None.
         """
         return objection(self.statements, digest)
 
@@ -479,22 +479,22 @@ class Record(Delivery):
     """Live traffic went back to what the app was adopted from; ``routing.traffic`` is what served last."""
 
     def version(self, digest: str) -> Version | None:
-        """The version of this digest, or None."""
+        """Return the version of this digest, or None."""
         for version in reversed(self.versions):  # Asked a hundred times a decision, mostly for the newest.
             if version.snapshot.digest == digest:
                 return version
         return None
 
     def numbered(self, number: int) -> Version | None:
-        """The version of this number, or None."""
+        """Return the version of this number, or None."""
         return next((version for version in self.versions if version.number == number), None)
 
     def run(self, stage: AnalysisStage) -> AnalysisRun | None:
-        """The last analysis run of a stage, or None."""
+        """Return the last analysis run of a stage, or None."""
         return self.analyses.run(stage)
 
     def keeps_warm(self, digest: str) -> bool:
-        """Whether a version stays up because its successor has no verdict yet."""
+        """Return whether a version stays up because its successor has no verdict yet."""
         run = self.run(AnalysisStage.POST)
         return run is not None and run.fallback == digest and run.open
 
@@ -509,7 +509,7 @@ class Record(Delivery):
         return any(each.awaits for each in self.statements)
 
     def came_before(self, digest: str, other: str) -> bool:
-        """Whether ``digest`` was first promoted before ``other``; both must have served."""
+        """Return whether ``digest`` was first promoted before ``other``; both must have served."""
         order = self.routing.activations
         return digest in order and other in order and order.index(digest) < order.index(other)
 

@@ -92,7 +92,7 @@ class Adoption:
         return (self.app, *self.formers) if self.app else ()
 
     def was(self, name: str) -> bool:
-        """Whether the app of this name is this one, as it was called before, and has left main."""
+        """Return whether the app of this name is this one, as it was called before, and has left main."""
         return name in self.names and name in self.left
 
     @property
@@ -124,7 +124,7 @@ class IntOrPercent:
     percent: bool = False
 
     def of(self, total: int) -> int:
-        """The number of pods out of ``total``, rounded down.
+        """Return the number of pods out of ``total``, rounded down.
 
         >>> IntOrPercent(25, percent=True).of(7), IntOrPercent(2).of(7)
         (1, 2)
@@ -230,7 +230,7 @@ class Suspension:
     """When it ends by itself, RFC 3339; never where absent."""
 
     def lasts(self, now: datetime) -> bool:
-        """Whether it is in force."""
+        """Return whether it is in force."""
         return self.until is None or now < self.until
 
 

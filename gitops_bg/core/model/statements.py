@@ -161,13 +161,13 @@ MOST_ANSWERED_REFUSALS = 100
 
 
 def held(statements: Statements, digest: str) -> Hold | None:
-    """The hold in force on a version, or None."""
+    """Return the hold in force on a version, or None."""
     about = _about(statements, digest)
     return _hold(about[-1]) if about and about[-1].says is Says.REFUSED else None
 
 
 def objection(statements: Statements, digest: str) -> Hold | None:
-    """What speaks against a version: the hold on it, or an answered one that says it was bad; else None."""
+    """Return what speaks against a version: the hold on it, or an answered one that says it was bad; else None."""
     lifted: Says | None = None
     for one in reversed(_about(statements, digest)):
         if one.says is not Says.REFUSED:
@@ -178,20 +178,20 @@ def objection(statements: Statements, digest: str) -> Hold | None:
 
 
 def holds(statements: Statements) -> tuple[Hold, ...]:
-    """The holds in force, oldest first."""
+    """Return the holds in force, oldest first."""
     last = _last(statements)
     return tuple(_hold(one) for one in statements if one.says is Says.REFUSED and last[one.digest] is one)
 
 
 def past_holds(statements: Statements) -> tuple[Hold, ...]:
-    """The answered refusals that say a version was bad, in the order of the answers."""
+    """Return the answered refusals that say a version was bad, in the order of the answers."""
     bad = {one.digest: one for one in statements if one.says is Says.REFUSED and one.cause.is_bad}
     answers = (one for one in statements if one.says in ANSWERS and one.digest in bad)
     return tuple(_hold(bad[one.digest], one.says) for one in answers)
 
 
 def override(statements: Statements) -> Override | None:
-    """Where traffic is to go instead of where main says, or None."""
+    """Return where traffic is to go instead of where main says, or None."""
     for one in reversed(statements):
         if one.says is Says.WANTED:
             return Override(
@@ -210,7 +210,7 @@ def override(statements: Statements) -> Override | None:
 
 
 def with_statement(statements: Statements, new: Statement) -> Statements:
-    """The list with one more statement, without those that nothing follows from any more.
+    """Return the list with one more statement, without those that nothing follows from any more.
 
     What is wanted takes the place of what was wanted before. An answer to a refusal that does not speak against the
     version itself leaves nothing: both are over. The oldest answered refusals are forgotten beyond
@@ -223,23 +223,23 @@ def with_statement(statements: Statements, new: Statement) -> Statements:
 
 
 def without(statements: Statements, digest: str) -> Statements:
-    """The list without what speaks against a version."""
+    """Return the list without what speaks against a version."""
     return tuple(one for one in statements if one.digest != digest or one.says is Says.WANTED)
 
 
 def unwanted(statements: Statements) -> Statements:
-    """The list without what is wanted: main follows, or has answered."""
+    """Return the list without what is wanted: main follows, or has answered."""
     return tuple(one for one in statements if one.says is not Says.WANTED)
 
 
 def refused_by_main(statements: Statements, sequence: int) -> Statements:
-    """The list where the ledger's entry of this number says that main refuses what is wanted."""
+    """Return the list where the ledger's entry of this number says that main refuses what is wanted."""
     return tuple(replace(one, sequence=sequence) if one.says is Says.WANTED else one for one in statements)
 
 
 def after_poll(statements: Statements, looks: PollCount) -> Statements:
-    """The list once main has been looked at: what awaited that look awaits it no more. Where another process made the
-    statement it is unknown when that one looked, so the next look of this one counts.
+    """Return the list once main has been looked at: what awaited that look awaits it no more. Where another process
+    made the statement it is unknown when that one looked, so the next look of this one counts.
     """
     return tuple(
         replace(one, awaits=None if one.awaits.is_over(looks) else one.awaits.stamped(looks)) if one.awaits else one
@@ -248,13 +248,17 @@ def after_poll(statements: Statements, looks: PollCount) -> Statements:
 
 
 def restated(statements: Statements, digest: str, awaits: AwaitsPoll) -> Statements:
-    """The list in which the hold on a version is said once more: what the next look at main shows is no answer."""
+    """Return the list in which the hold on a version is said once more: what the next look at main shows is no
+    answer.
+    """
     last = _last(statements).get(digest)
     return tuple(replace(one, awaits=awaits) if one is last and one.says is Says.REFUSED else one for one in statements)
 
 
 def preceded(statements: Statements, by: Iterable[Statement]) -> Statements:
-    """The list after what was said before, as the ledger has it, of versions that the list says nothing about."""
+    """Return the list after what was said before, as the ledger has it, of versions that the list says nothing
+    about.
+    """
     known = _last(statements)
     before: Statements = ()
     for one in by:

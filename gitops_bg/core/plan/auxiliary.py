@@ -75,7 +75,7 @@ def _replacement_reason(world: World, beside: AuxiliaryObject, ports: BackendPor
 
 
 def must_unname(world: World) -> bool:
-    """Whether the route names another version than the preview Service is to lead to, and may soon name none.
+    """Return whether the route names another version than the preview Service is to lead to, and may soon name none.
 
     It names none first: requests for a version are never answered by another one that nobody named. What keeps the
     route from being written does not keep the preview from moving.

@@ -32,7 +32,7 @@ RETURNING = (ScaleDeployment, HandBack)
 
 
 def waits_for(action: ClusterAction, failed: ClusterAction) -> bool:
-    """Whether an action may not be carried out, because an earlier one of the same decision was not."""
+    """Return whether an action may not be carried out, because an earlier one of the same decision was not."""
     if isinstance(action, DeleteApp):
         return True
     if isinstance(failed, ApplyConfiguration):
@@ -47,8 +47,8 @@ def waits_for(action: ClusterAction, failed: ClusterAction) -> bool:
 
 
 def stands_alone(action: object) -> bool:
-    """Whether an action on one live Service is tried whatever became of others: each that leads back from bad pods goes
-    by itself, and so does each mark, without which it may not.
+    """Return whether an action on one live Service is tried whatever became of others: each that leads back from bad
+    pods goes by itself, and so does each mark, without which it may not.
     """
     return isinstance(action, RepairSelector | MarkService) or _goes_back(action)
 

@@ -35,7 +35,7 @@ _NO_PODS = "target.yaml asks for 0 replicas: it would wait for pods that nobody 
 
 @answered_once
 def write_to_git(world: World) -> tuple[GitAction, ...]:
-    """What to write to main, the promotion branch and the ledger; nothing while the remote is unreachable.
+    """Return what to write to main, the promotion branch and the ledger; nothing while the remote is unreachable.
 
     Main and the branches that lead to it receive nothing while main does not count, or while its newest commits are not
     verified: the agent must not build on it.

@@ -49,7 +49,7 @@ def scale_deployment(world: World) -> tuple[ScaleDeployment, ...]:
 
 
 def release(world: World) -> tuple[ScaleDeployment | HandBack, ...]:
-    """What is due now; nothing while something is in the way that no waiting mends."""
+    """Return what is due now; nothing while something is in the way that no waiting mends."""
     if not is_releasing(world) or never_released(world):
         return ()
     view, needed = deployment_to_return_to(world), pods_needed(world)
@@ -61,7 +61,7 @@ def release(world: World) -> tuple[ScaleDeployment | HandBack, ...]:
 
 
 def switch_traffic(world: World) -> tuple[SwitchTraffic, ...]:
-    """The writes of a decided switch, one for each active Service.
+    """Return the writes of a decided switch, one for each active Service.
 
     They wait for no other write, because the pods are up. No write for a Service that has already moved.
 
@@ -109,7 +109,9 @@ def keep_active(world: World) -> tuple[ClusterAction, ...]:
 
 
 def keep_preview(world: World) -> tuple[ClusterAction, ...]:
-    """The write that keeps the preview Service as the record says; none while it still moves with live traffic."""
+    """Return the write that keeps the preview Service as the record says; none while it still moves with live
+    traffic.
+    """
     name, service, digest = (
         world.spec.strategy.preview_service,
         world.observed.preview_service,

@@ -37,8 +37,8 @@ from gitops_bg.core.world import World
 
 
 def sync_pod_metadata(world: World) -> tuple[ClusterAction, ...]:
-    """The writes that bring metadata to ReplicaSets and pods; none while a switch is under way, and of a suspended app
-    only where it gives live traffic back.
+    """Return the writes that bring metadata to ReplicaSets and pods; none while a switch is under way, and of a
+    suspended app only where it gives live traffic back.
     """
     if (world.suspended and not is_releasing(world)) or world.record.routing.switch:
         return ()
@@ -73,7 +73,7 @@ def _dress_replica_set(
 
 
 def evictions(world: World) -> tuple[ClusterAction, ...]:
-    """The evictions that were decided now; a pod that stays is asked for again after a while."""
+    """Return the evictions that were decided now; a pod that stays is asked for again after a while."""
     restart = world.record.operator.restart
     if restart is None or restart.asked_at != world.now:
         return ()
@@ -110,18 +110,18 @@ def by_priority(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...],
 
 
 def is_new(world: World, version: Version) -> bool:
-    """Whether a version has not served in this cluster yet."""
+    """Return whether a version has not served in this cluster yet."""
     return not version.was_active or not world.record.routing.traffic
 
 
 def begins(world: World, version: Version) -> bool:
-    """Whether the ReplicaSet of a version is created now: there is none, and nothing prevents it."""
+    """Return whether the ReplicaSet of a version is created now: there is none, and nothing prevents it."""
     return world.replica_set(version.digest) is None and bool(_grow(world, version))
 
 
 def manageable(world: World) -> tuple[Version, ...]:
-    """The versions to manage now: while suspended, only the one that traffic goes back to, or where nothing serves,
-    as in a rebuilt cluster, the first one to.
+    """Return the versions to manage now: while suspended, only the one that traffic goes back to, or where nothing
+    serves, as in a rebuilt cluster, the first one to.
     """
     if not world.suspended:
         return world.record.versions

@@ -113,7 +113,7 @@ def _record_hand_over(world: World) -> World:
 
 
 def adopted_before(world: World) -> Adopted | None:
-    """What a new record remembers of a Deployment whose Services were taken over before it began.
+    """Return what a new record remembers of a Deployment whose Services were taken over before it began.
 
     Nobody knows whether its pods had gone by then, and who has scaled it up since. The consent counts once, so it is
     left as it is.

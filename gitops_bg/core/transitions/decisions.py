@@ -33,7 +33,8 @@ def overrule_retry(world: World, digest: str, decided: Source) -> World:
 
 
 def is_wanted_since(world: World, digest: str, decided: Source) -> bool:
-    """Whether a retry of a digest came into main after a change that speaks against it, and the record has answered it.
+    """Return whether a retry of a digest came into main after a change that speaks against it, and the record has
+    answered it.
 
     A new record has answered all existing retries, and learns of the change only afterwards.
     """

@@ -64,8 +64,8 @@ def promote_full(world: World, request: Request) -> World:
 
 
 def meant_in_full(world: World) -> tuple[str, ...]:
-    """The version that `promote --full` is about by what is seen now: the one on its way forward, else the serving
-    one.
+    """Return the version that `promote --full` is about by what is seen now: the one on its way forward, else the
+    serving one.
     """
     version = _coming_forward(world) or (None if world.incoming else world.candidate) or world.active
     return (version.digest,) if version else ()
@@ -160,7 +160,7 @@ class Aborting:
 
 
 def aborting(world: World) -> Aborting:
-    """What `abort` would stop, and where live traffic would go. Falsy where there is nothing to abort."""
+    """Return what `abort` would stop, and where live traffic would go. Falsy where there is nothing to abort."""
     live, back, known = world.record.routing.traffic, _going_back(world), world.record.override
     if back is not None and known and (known.awaits or known.by):
         return Aborting((), None, live)

@@ -217,12 +217,12 @@ def _listeners(desired: DesiredGroup) -> tuple[Hook, ...]:
 
 
 def alert_of(world: World, told: OutboxMessage) -> Alert:
-    """What chats get of a message."""
+    """Return what chats get of a message."""
     return Alert(told.severity, told.message, told.at, facts_of(world, told), links_of(world, told))
 
 
 def facts_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
-    """The facts beside the sentence, by title; for a forgotten version only its digest."""
+    """Return the facts beside the sentence, by title; for a forgotten version only its digest."""
     version = world.record.version(told.checksum)
     source = version.source if version else None
     every = (
@@ -237,7 +237,9 @@ def facts_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
 
 
 def links_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
-    """The pages of a message, by title: the pull request, where it offers the version that the message is about."""
+    """Return the pages of a message, by title: the pull request, where it offers the version that the message is
+    about.
+    """
     pull = world.observed.git.pull
     if pull is None or not pull.url or not told.checksum or not pull.offer.startswith(f"{told.checksum}@"):
         return ()

@@ -62,8 +62,8 @@ Versions = tuple[Version, ...]
 
 
 def found_serving(world: World) -> Version | None:
-    """The version that the Services of ours show, of those with pods that the ledger says served; or one that only main
-    names, where every active Service shows it.
+    """Return the version that the Services of ours show, of those with pods that the ledger says served; or one that
+    only main names, where every active Service shows it.
 
     A missing Service follows the others, one of somebody else's says nothing. Where Services are still to be taken over
     the first switch goes on to what it was begun for.

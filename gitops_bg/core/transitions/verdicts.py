@@ -37,12 +37,12 @@ class ActingApp(AppSubject):
     """An app as the steps act on it (`core.delivery.subject.ActingSubject`)."""
 
     def waits_only_for_hooks(self) -> bool:
-        """Whether every other gate before the switch is open."""
+        """Return whether every other gate before the switch is open."""
         coming = self.world.incoming
         return coming is not None and waits_only_for_hooks(self.world, coming)
 
     def counts(self, run: HookRun) -> bool:
-        """Whether a run is of the present rollout of a version, and the newest one unless it goes on."""
+        """Return whether a run is of the present rollout of a version, and the newest one unless it goes on."""
         world, version = self.world, self.world.record.version(run.digest)
         if version is None or version.rollout != run.rollout:
             return False
@@ -55,31 +55,33 @@ class ActingApp(AppSubject):
         return run.rollout == newest or self.goes_forward(run.digest) or self.is_judged_live(run.digest)
 
     def versions(self) -> Iterator[str]:
-        """The digests of the record."""
+        """Return the digests of the record."""
         return (version.digest for version in self.world.record.versions)
 
     def coming(self) -> str:
-        """What traffic is to move to, else the candidate."""
+        """Return what traffic is to move to, else the candidate."""
         version = self.world.incoming or self.world.candidate
         return version.digest if version else ""
 
     def is_named(self, digest: str) -> bool:
-        """Whether ``primary.yaml`` names it."""
+        """Return whether ``primary.yaml`` names it."""
         return self.world.primary_digest == digest
 
     def way_back(self, run: AnalysisRun) -> str:
-        """The version that traffic left for this one, kept warm for it (DESIGN §4.5), if traffic may go there."""
+        """Return the version that traffic left for this one, kept warm for it (DESIGN §4.5), if traffic may go
+        there.
+        """
         world, fallback = self.world, self.world.record.version(run.fallback)
         usable = fallback and world.snapshot(fallback).text and can_roll_back_without_gates(world.record, fallback)
         back = fallback if usable else world.rollback_target
         return back.digest if back else ""
 
     def with_part(self, part: HookState | Analyses | OperatorState) -> World:
-        """The same world with that in its record."""
+        """Return the same world with that in its record."""
         return self.world.with_part(part)
 
     def with_ledger_entry(self, event: Event, digest: str, reason: str, by: str = "") -> World:
-        """An entry without a commit: main did not ask for it."""
+        """Return an entry without a commit: main did not ask for it."""
         return self.world.with_ledger_entry_of(event, digest, reason=reason, by=by)
 
     def carry_out(self, request: Request) -> World:
@@ -104,7 +106,7 @@ class ActingApp(AppSubject):
 
 @answered_once
 def acting_app(world: World) -> Round[ActingApp]:
-    """The hooks and analyses of an app, for steps."""
+    """Return the hooks and analyses of an app, for steps."""
     return round_as(ActingApp(world), world)
 
 

@@ -117,7 +117,7 @@ def measure_again(world: World, about: tuple[str, ...]) -> World:
 
 
 def paused_versions(world: World) -> tuple[str, ...]:
-    """The digests of the versions whose analysis was inconclusive, and waits for a person."""
+    """Return the digests of the versions whose analysis was inconclusive, and waits for a person."""
     return tuple(run.digest for run in world.record.analyses.runs if run.paused)
 
 

@@ -61,7 +61,7 @@ class Tidying:
         self._git = git
 
     def due(self, times: int = 1) -> bool:
-        """Whether there are so many small packs, or loose objects, or that many times more."""
+        """Return whether there are so many small packs, or loose objects, or that many times more."""
         if sum(1 for _ in self._small()) > MOST_PACKS * times:
             return True
         return sum(1 for _ in self._loose()) > MOST_LOOSE * times
@@ -215,7 +215,9 @@ class MirrorDirectory:
             raise MirrorBroken(str(error)) from error
 
     def ref(self, name: str) -> str:
-        """The content of the file of a ref: a commit id where git wrote the ref there; empty where there is no file."""
+        """Return the content of the file of a ref: a commit id where git wrote the ref there; empty where there is no
+        file.
+        """
         try:
             return (self.mirror / name).read_text(encoding="ascii").removesuffix("\n")
         except (OSError, UnicodeDecodeError):
@@ -258,7 +260,7 @@ class MirrorDirectory:
             self.mirror.unlink(missing_ok=True)
 
     def trouble(self) -> DiskProblem | None:
-        """What is wrong with the disk, if anything; asked after a git command failed."""
+        """Return what is wrong with the disk, if anything; asked after a git command failed."""
         try:
             self._demand_space()
         except DiskProblem as problem:

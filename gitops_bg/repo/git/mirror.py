@@ -127,7 +127,7 @@ class Mirror:
     # What the remote says.
 
     def advertised(self) -> bytes:
-        """The remote's answer about our branches, unparsed: equal bytes mean that nothing moved."""
+        """Return the remote's answer about our branches, unparsed: equal bytes mean that nothing moved."""
         guests = tuple(f"{each}*" for each in PROMOTION_PREFIXES)
         answer = self._advertised(*guests)
         self.crowded = answer.status != 0
@@ -144,7 +144,7 @@ class Mirror:
         return self.ours(self.advertised())
 
     def ours(self, advertised: bytes) -> dict[str, str]:
-        """The branches of ours in an answer: the patterns of ls-remote match further branches."""
+        """Return the branches of ours in an answer: the patterns of ls-remote match further branches."""
         branches = branches_in(advertised).items()
         return {name: commit for name, commit in branches if name in self._own or self._is_ours(name)}
 
@@ -153,12 +153,12 @@ class Mirror:
 
     @locked
     def clusters(self) -> list[str]:
-        """The clusters that have a ledger on the remote, asked now."""
+        """Return the clusters that have a ledger on the remote, asked now."""
         ledgers = branches_in(self._asked("ls-remote", "--heads", "origin", f"{_HEADS}{STATE_PREFIX}*"))
         return sorted(name.removeprefix(STATE_PREFIX) for name in ledgers if name.startswith(STATE_PREFIX))
 
     def explain_missing(self) -> BranchMissing | RemoteMoved:
-        """Why the tracked branch is missing: the remote is empty, or has other branches, or got it only now."""
+        """Return why the tracked branch is missing: the remote is empty, or has other branches, or got it only now."""
         there = sorted(branches_in(self._asked("ls-remote", "--heads", "origin")))
         branch = self.settings.branch
         if not there:
@@ -174,7 +174,7 @@ class Mirror:
     # What is fetched.
 
     def tracked(self) -> dict[str, str]:
-        """The branches as last fetched (or pushed by the agent); read anew only after either."""
+        """Return the branches as last fetched (or pushed by the agent); read anew only after either."""
         if self._tracked is None:
             self._tracked = self._read_tracked()
         return dict(self._tracked)
@@ -280,7 +280,7 @@ class Mirror:
         self.forget([name for name in odd if name in now])
 
     def unread(self, branch: str) -> str:
-        """Why a branch of the remote is not read; empty where it is, or is not there."""
+        """Return why a branch of the remote is not read; empty where it is, or is not there."""
         if self.crowded and branch not in self._own:
             return f"the remote has more branches like {branch} than can be read; delete those that belong to nothing"
         found = self._unread.get(branch)
@@ -294,7 +294,7 @@ class Mirror:
         return self.tracked() | {name: found.commit for name, found in self._unread.items()}
 
     def moved_from(self, seen: Mapping[str, str]) -> set[str]:
-        """The branches that are not where somebody saw them (empty: nowhere), as last fetched.
+        """Return the branches that are not where somebody saw them (empty: nowhere), as last fetched.
 
         Of one that can never be fetched nobody sees where it is.
         """
@@ -399,14 +399,14 @@ class Mirror:
             raise self.broken(error) from error
 
     def first_parents(self, head: str, known: Container[str]) -> list[tuple[str, Commit]] | None:
-        """The line of first parents from ``head`` down to one that is ``known``; None where that is far."""
+        """Return the line of first parents from ``head`` down to one that is ``known``; None where that is far."""
         try:
             return self._commits.first_parents(head, known)
         except GitFailed as error:
             raise self.broken(error) from error
 
     def between(self, before: str, head: str) -> Mapping[str, tuple[str, ...]]:
-        """The commits that ``head`` contains and ``before`` does not, with their parents. Raises as `local`."""
+        """Return the commits that ``head`` contains and ``before`` does not, with their parents. Raises as `local`."""
         near = self.near(before, head)
         if near is not None:
             return near
@@ -441,14 +441,14 @@ class Mirror:
             raise self.broken(error) from error
 
     def broken(self, error: GitFailed) -> Exception:
-        """The error for a failed local command."""
+        """Return the error for a failed local command."""
         if error.finished.exceeded:
             return TooLarge(f"{error.command} needs {error.finished.exceeded}")
         return self._directory.trouble() or MirrorBroken(str(error))
 
     @locked
     def has(self, commit: str) -> bool:
-        """Whether the mirror has this commit, without reading it. False for anything but a full commit id."""
+        """Return whether the mirror has this commit, without reading it. False for anything but a full commit id."""
         if not is_commit_id(commit):
             return False
         if commit not in self._here:
@@ -459,13 +459,13 @@ class Mirror:
         return True
 
     def commit(self, name: str) -> str:
-        """The full id of a commit in the mirror, from the id or a unique abbreviation; empty without one."""
+        """Return the full id of a commit in the mirror, from the id or a unique abbreviation; empty without one."""
         finished = self.git.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         return text(finished.output.strip()) if finished.status == 0 else ""
 
     @locked
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        """Whether ``descendant`` contains ``ancestor``; an unknown commit is contained in none."""
+        """Return whether ``descendant`` contains ``ancestor``; an unknown commit is contained in none."""
         if ancestor == descendant:
             return True
         if not is_commit_id(ancestor) or not is_commit_id(descendant):
@@ -495,7 +495,7 @@ class Mirror:
         return finished.status == 0
 
     def seen(self) -> str:
-        """The head of main that was last seen and not rewritten since; empty at first. Outlives ``rebuild``."""
+        """Return the head of main that was last seen and not rewritten since; empty at first. Outlives ``rebuild``."""
         if self._seen is None:
             finished = self.git.attempt("rev-parse", "--verify", "--quiet", SEEN_REF)
             self._seen = text(finished.output.strip()) if finished.status == 0 else ""
@@ -513,7 +513,7 @@ class Mirror:
         self._seen = ""
 
     def untidy(self, times: int = 1) -> bool:
-        """Whether there are many small packs or loose objects, or that many times more; asks no git."""
+        """Return whether there are many small packs or loose objects, or that many times more; asks no git."""
         return self._tidying.due(times)
 
     def tidy(self) -> None:

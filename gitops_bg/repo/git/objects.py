@@ -56,7 +56,7 @@ class Objects:
             self._ended()
 
     def headers(self, names: Iterable[str]) -> list[ObjectHeader | None]:
-        """The header of each object, in order; None where there is no such object. Raises ``GitFailed``."""
+        """Return the header of each object, in order; None where there is no such object. Raises ``GitFailed``."""
         found: list[ObjectHeader | None] = []
         for asked in _portions(_HEADER_OF, names):
             with self._answering(asked) as answer:
@@ -185,7 +185,8 @@ class CommitObjects:
     def between(
         self, before: str, head: str, is_contained: Callable[[str], bool] = lambda _: False
     ) -> Mapping[str, tuple[str, ...]] | None:
-        """The commits that ``head`` contains and ``before`` does not, with their parents; None where they are not near.
+        """Return the commits that ``head`` contains and ``before`` does not, with their parents; None where they are
+        not near.
 
         It is exact: there is an answer only where every line of parents from ``head`` ends at ``before``, or at one
         that ``is_contained`` in it: a branch may begin long before the head that it joins. That must be true of an

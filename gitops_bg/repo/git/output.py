@@ -98,7 +98,7 @@ class Commit:
 
 
 def lines(output: bytes) -> list[bytes]:
-    """The lines of output in which no line can contain a line feed: object ids and refs.
+    """Return the lines of output in which no line can contain a line feed: object ids and refs.
 
     >>> lines(b"a\\x0bb\\r\\nc\\n")
     [b'a\\x0bb\\r', b'c']
@@ -107,7 +107,7 @@ def lines(output: bytes) -> list[bytes]:
 
 
 def parts(output: bytes) -> list[bytes]:
-    """The parts of ``-z`` output: everything that ends with NUL.
+    """Return the parts of ``-z`` output: everything that ends with NUL.
 
     >>> parts(b"a\\nb\\x00c\\x00")
     [b'a\\nb', b'c']
@@ -144,7 +144,7 @@ def text(data: bytes) -> str:
 
 
 def root_of(commit: bytes) -> str:
-    """The id of the root folder of a raw commit, which begins with it.
+    """Return the id of the root folder of a raw commit, which begins with it.
 
     >>> root_of(b"tree 4b82\\nauthor Ada")
     '4b82'
@@ -171,7 +171,7 @@ def commit_in(raw: bytes) -> Commit | None:
 
 
 def subject_of(message: str) -> str:
-    """The first paragraph of a commit message on one line, as git's ``%s`` has it.
+    """Return the first paragraph of a commit message on one line, as git's ``%s`` has it.
 
     >>> subject_of("\\n  \\nOne \\ntwo\\n\\nthree")
     'One two'
@@ -195,7 +195,7 @@ _MODE_DIGITS = 10
 
 
 def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
-    """The entries of a raw tree object: mode, name and id of each; ids of ``id_bytes`` bytes.
+    """Yield the entries of a raw tree object: mode, name and id of each; ids of ``id_bytes`` bytes.
 
     A mode is one of the five that git knows, whatever bits were written, and after however many zeros. Raises
     ``ValueError`` for anything but a tree.

@@ -135,7 +135,7 @@ class Remote:
         return finished.status == 0 or bool(finished.exceeded)
 
     def error(self, command: str, finished: Finished) -> Exception:
-        """The error for a failed exchange, with the command or the option that mends it."""
+        """Return the error for a failed exchange, with the command or the option that mends it."""
         said, look = finished.summary, f"is it there? git ls-remote {self._transport.url}"
         if finished.timed_out:
             return RemoteTimedOut(f"git {command}: no answer within {finished.deadline_seconds:g} s ({look})")

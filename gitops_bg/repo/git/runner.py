@@ -54,7 +54,9 @@ class CommandLimits:
         return "".join(f"ulimit {one} 2>/dev/null; " for one in wanted)
 
     def exceeded(self, status: int, complaint: str) -> str:
-        """Which limit ended a command, in words; empty where none did. ``complaint`` is what it wrote to stderr."""
+        """Return which limit ended a command, in words; empty where none did. ``complaint`` is what it wrote to
+        stderr.
+        """
         if _OVER_CPU.search(complaint) or status == -signal.SIGXCPU:
             return f"more than {self.cpu_seconds} s of CPU time"
         if _OVER_DISK.search(complaint) or status == -signal.SIGXFSZ:
@@ -103,7 +105,7 @@ class Running:
         self.timed_out = False
 
     def chunks(self) -> Iterator[bytes]:
-        """What it prints, as it comes, until it closes its output or the time is over."""
+        """Yield what it prints, as it comes, until it closes its output or the time is over."""
         out, err = self._process.stdout, self._process.stderr
         assert out is not None
         assert err is not None

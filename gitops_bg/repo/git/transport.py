@@ -61,7 +61,7 @@ _READ_ONLY = frozenset(("PPID", "UID", "EUID", "SHELLOPTS", "BASHOPTS", "BASH_VE
 
 
 def without_the_machine(ours: Mapping[str, str], first: str) -> list[str]:
-    """The words before a command that remove variables that are neither ours nor let through (pitfalls.md §2.1).
+    """Return the words before a command that remove variables that are neither ours nor let through (pitfalls.md §2.1).
 
     A shell does so, after ``first``, and then becomes the command: a process of ``env`` in between costs as much as a
     third of git. It is left what a shell cannot remove.
@@ -96,7 +96,7 @@ by one (gitops.md §1.1).
 
 
 def configuration(settings: RepositorySettings, url: str) -> str:
-    """The text of the mirror's ``config``."""
+    """Return the text of the mirror's ``config``."""
     sections = {
         "core": {
             "repositoryformatversion": "0",
@@ -204,7 +204,7 @@ class GitTransport:
 
 
 def transport_for(settings: RepositorySettings, askpass: Path) -> GitTransport:
-    """The transport for ``settings.url``. ``askpass`` is the path of ``ASKPASS``, now or later.
+    """Return the transport for ``settings.url``. ``askpass`` is the path of ``ASKPASS``, now or later.
 
     Raises ``InvalidInput`` for any other protocol, an option in place of a URL, or credentials in it.
     """
@@ -267,7 +267,7 @@ def _ssh_command(settings: RepositorySettings) -> str:
 
 
 def repository_name(url: str) -> str:
-    """A URL without credentials, protocol, port and ending: https and ssh lead to the same repository.
+    """Return a URL without credentials, protocol, port and ending: https and ssh lead to the same repository.
 
     >>> repository_name("https://bot:secret@Git.example.com/shop/config.git/")
     'git.example.com/shop/config'

@@ -63,7 +63,7 @@ class LedgerHistory:
 
     @locked
     def of(self, subject: AppOrGroup, limit: int | None = None) -> Sequence[Committed]:
-        """The ledger entries of an app or a group, newest first, all or the first ``limit``."""
+        """Return the ledger entries of an app or a group, newest first, all or the first ``limit``."""
         own = self._branch.seen().own
         revisions = revisions_of(self._mirror, path_of(subject), own) if own else []
         found = islice(each_once(self._published(revisions)), limit)
@@ -156,7 +156,9 @@ class Ledger:
 
     @locked
     def positions(self) -> Mapping[AppOrGroup, Position]:
-        """How far the ledger got, by subject, as last fetched; the same mapping as long as nothing of it moves."""
+        """Return how far the ledger got, by subject, as last fetched; the same mapping as long as nothing of it
+        moves.
+        """
         view = self._branch.seen()
         self._doubted(view)
         return self._at(view).positions
@@ -169,34 +171,36 @@ class Ledger:
 
     @locked
     def doubts(self) -> Mapping[AppOrGroup, str]:
-        """Why the files of these, as they stand, are not believed."""
+        """Return why the files of these, as they stand, are not believed."""
         return {subject: str(problem) for subject, problem in self._doubted(self._branch.seen()).items()}
 
     @locked
     def looked_at(self) -> tuple[str, str]:
-        """The commit of the state branch that was looked at last, and the agent's own whose files count there."""
+        """Return the commit of the state branch that was looked at last, and the agent's own whose files count
+        there.
+        """
         view = self._branch.seen()
         return view.tip, view.own
 
     @locked
     def trouble(self) -> str:
-        """Why nobody can tell yet whose the new commits of the state branch are; empty where that is known."""
+        """Return why nobody can tell yet whose the new commits of the state branch are; empty where that is known."""
         self._branch.seen()
         return self._branch.trouble
 
     @locked
     def documents(self) -> Mapping[AppOrGroup, LedgerDocument]:
-        """The files of all apps and groups as the agent itself wrote them last."""
+        """Return the files of all apps and groups as the agent itself wrote them last."""
         files = self._at(self._branch.seen())
         return self._documents(files.blobs, files)
 
     def document(self, subject: AppOrGroup) -> LedgerDocument | None:
-        """The file of a subject as the agent itself wrote it last, or None. Raises as `StateBranch.read`."""
+        """Return the file of a subject as the agent itself wrote it last, or None. Raises as `StateBranch.read`."""
         return self._documents([subject], self._at(self._branch.read())).get(subject)
 
     @locked
     def memory(self, subject: AppOrGroup) -> LedgerMemory | None:
-        """What the ledger knows of a subject, for a rebuilt cluster; None where it knows nothing.
+        """Return what the ledger knows of a subject, for a rebuilt cluster; None where it knows nothing.
 
         Of a file whose writer nobody can prove, also of an agent that had another name: only what holds up. Raises as
         `StateBranch.read`: what nobody can tell now is not nothing.

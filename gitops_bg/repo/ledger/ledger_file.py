@@ -116,7 +116,7 @@ _JSON = ".json"
 
 
 def subject_at(path: str) -> AppOrGroup | None:
-    """The app or the release group whose file this is; None for any other path.
+    """Return the app or the release group whose file this is; None for any other path.
 
     >>> subject_at("shop/web.json"), subject_at("groups/shop/store.json"), subject_at("groups/shop/v1/store.json")
     (AppKey(namespace='shop', name='web'), GroupKey(namespace='shop', name='store'), None)
@@ -130,7 +130,7 @@ def subject_at(path: str) -> AppOrGroup | None:
 
 
 def path_of(subject: AppOrGroup) -> str:
-    """Where the file of an app, or of a release group, is."""
+    """Return where the file of an app, or of a release group, is."""
     above = f"{GROUPS}/" if subject.kind is SubjectKind.GROUP else ""
     return f"{above}{subject.namespace}/{subject.name}{_JSON}"
 
@@ -205,7 +205,7 @@ class LedgerDocument:
     history: tuple[PublishedEntry, ...] = ()
 
     def taking(self, batch: LedgerBatch) -> tuple["LedgerDocument", tuple[LedgerEntry, ...]]:
-        """The file with the new entries of the batch, and those entries: each is taken once."""
+        """Return the file with the new entries of the batch, and those entries: each is taken once."""
         taken = merge_entries(self.history, self.position, batch.epoch, batch.entries)
         served = _merged(self.state.served, batch.state.served)
         return LedgerDocument(replace(batch.state, served=served), taken.position, taken.history), taken.fresh
@@ -241,7 +241,7 @@ class LedgerDocument:
 
 
 def state_of(record: Record | GroupRecord) -> SubjectState:
-    """The part of a record that the ledger shows."""
+    """Return the part of a record that the ledger shows."""
     return _of_app(record) if isinstance(record, Record) else _of_group(record)
 
 
@@ -296,7 +296,7 @@ def _merged(before: Iterable[str], now: Iterable[str]) -> tuple[str, ...]:
 
 
 def render(document: LedgerDocument) -> bytes:
-    """The text of the file."""
+    """Return the text of the file."""
     state = document.state
     value = {
         "active": _version_json(state.active),
@@ -336,7 +336,7 @@ def parse(text: bytes) -> LedgerDocument:
 
 
 def adopted(text: bytes, is_named: bool) -> bytes | None:
-    """What is kept of a file whose writer nobody can prove, for a commit of the agent; None for none.
+    """Return what is kept of a file whose writer nobody can prove, for a commit of the agent; None for none.
 
     What holds versions up, as `LedgerDocument.cautious`; and, where the agent may have written it, how far it got.
     """

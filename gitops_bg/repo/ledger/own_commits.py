@@ -120,8 +120,8 @@ class OwnCommits:
         return OwnershipProof.SIGNED if self._verifier else OwnershipProof.NAME
 
     def newest(self, tip: str, since: str = "", least: OwnershipProof = OwnershipProof.NAME) -> OwnCommit:
-        """The agent's newest commit in ``tip`` and not in ``since``, by the best proof of all that are there, if it is
-        at least this one.
+        """Return the agent's newest commit in ``tip`` and not in ``since``, by the best proof of all that are there, if
+        it is at least this one.
 
         Whoever may push can put any number of commits on top of the agent's, with its name, or its own below other
         parents: all are looked through, children first, and only what says that it is of this ledger needs a process
@@ -140,7 +140,7 @@ class OwnCommits:
         return search.found(least)
 
     def described(self, told: CommitSummary) -> str:
-        """Who made a commit that is not the agent's, and how that is known."""
+        """Return who made a commit that is not the agent's, and how that is known."""
         named = f"{one_line(told.commit[:10])}, and not this agent"
         other = next((name for name in (told.author, told.committer) if not self._is_name(name)), "")
         if other or self._verifier is None:
@@ -250,7 +250,7 @@ class _Search:
         self._waiting = []
 
     def found(self, least: OwnershipProof) -> OwnCommit:
-        """What the walk found, as `OwnCommits.newest`."""
+        """Return what the walk found, as `OwnCommits.newest`."""
         if self._enough not in self._first and self._waiting:
             self._check()
         proof = max((each for each in self._first if each >= least), default=OwnershipProof.NONE)

@@ -51,7 +51,7 @@ class ReadmeRow:
 
 
 def row_of(document: LedgerDocument) -> ReadmeRow:
-    """The row of an app or a group."""
+    """Return the row of an app or a group."""
     state = document.state
     last = document.history[-1].entry if document.history else None
     return ReadmeRow(
@@ -63,7 +63,9 @@ def row_of(document: LedgerDocument) -> ReadmeRow:
 
 
 def render(rows: Mapping[AppOrGroup, ReadmeRow], cluster: str) -> bytes:
-    """The page: a row for each app, or, where there are many, for each namespace; and below them those of groups."""
+    """Return the page: a row for each app, or, where there are many, for each namespace; and below them those of
+    groups.
+    """
     apps, groups = ([each for each in sorted(rows, key=in_order) if each.kind is kind] for kind in SubjectKind)
     parts = [
         f"# {one_line(cluster)}\n\nWritten by gitops-bg; what happened is the log of this branch.\n",
@@ -187,7 +189,7 @@ class StateBranch:
         """Why the branch, as last fetched, is not known yet; empty where it is."""
 
     def seen(self) -> View:
-        """The branch as last fetched; as it was before while nobody can tell whose its commits are."""
+        """Return the branch as last fetched; as it was before while nobody can tell whose its commits are."""
         try:
             return self.read()
         except (LedgerNotChecked, TooLarge) as error:
@@ -195,7 +197,7 @@ class StateBranch:
             return self._view
 
     def read(self) -> View:
-        """The branch as last fetched. A deleted branch continues where it was: its history must not be lost.
+        """Return the branch as last fetched. A deleted branch continues where it was: its history must not be lost.
 
         Raises ``LedgerNotChecked``, and ``TooLarge`` where git cannot walk through it.
         """
@@ -238,11 +240,11 @@ class StateBranch:
         raise attempts.given_up()
 
     def has(self, commit: str) -> bool:
-        """Whether the mirror has a commit; it may have been cloned anew."""
+        """Return whether the mirror has a commit; it may have been cloned anew."""
         return self._mirror.has(commit)
 
     def differences(self, before: str, commit: str) -> Iterator[tuple[str, TreeChange]]:
-        """The files of the ledger that differ between two commits, by path; an empty one has none."""
+        """Yield the files of the ledger that differ between two commits, by path; an empty one has none."""
         pair = (self._trees.root(before) if before else "", self._trees.root(commit) if commit else "")
         for _, path, change in self._changes([pair], set()):
             yield path, change
@@ -341,7 +343,7 @@ class StateBranch:
         return self._committer.build([CommitDraft(view.tip or None, files, written.message, anew=view.flooded)])[0]
 
     def is_proven(self, view: View) -> bool:
-        """Whether the agent's last commit is as sure to be its own as its commits can be."""
+        """Return whether the agent's last commit is as sure to be its own as its commits can be."""
         return view.proof >= min(self._commits.best, OwnershipProof.EXPIRED)
 
     def _restored(self, view: View) -> dict[str, bytes | None]:

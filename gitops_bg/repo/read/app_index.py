@@ -72,14 +72,14 @@ class Hidden:
         return bool(self.places or self.apps)
 
     def above(self, folder: str) -> Problem | None:
-        """What hides a folder; None where nothing does."""
+        """Return what hides a folder; None where nothing does."""
         if not self.places:
             return None
         names = folder.split("/")
         return next(filter(None, (self.places.get("/".join(names[:count])) for count in range(1, len(names)))), None)
 
     def may_hide(self, app: AppKey) -> Problem | None:
-        """Why an app that was not found may be there all the same; None where it is known to be absent.
+        """Return why an app that was not found may be there all the same; None where it is known to be absent.
 
         >>> link = Problem("groups/shop/store/v1", "is a symbolic link")
         >>> hidden = Hidden({link.file: link})
@@ -107,7 +107,7 @@ _GROUP, _VERSION = 3, 4
 
 
 def not_followed(node: TreeNode, path: str) -> Problem | None:
-    """The problem of a link or submodule; None for anything else."""
+    """Return the problem of a link or submodule; None for anything else."""
     if node.mode == LINK:
         return Problem(path, "is a symbolic link; links are not followed", remedy="commit the folder itself")
     if node.mode == SUBMODULE:
@@ -116,7 +116,7 @@ def not_followed(node: TreeNode, path: str) -> Problem | None:
 
 
 def misplaced(node: TreeNode, path: str) -> Problem | None:
-    """Why an entry of ``apps/`` or ``groups/`` cannot be what its place says; None where it can."""
+    """Return why an entry of ``apps/`` or ``groups/`` cannot be what its place says; None where it can."""
     names = path.split("/")
     if node.mode == FOLDER:
         return _misnamed(path, names)
@@ -178,7 +178,8 @@ class AppIndex:
         return self._places
 
     def at(self, commit: str) -> Mapping[AppKey, str]:
-        """All apps at a commit with the ids of their folders; costs only the difference from the last commit asked for.
+        """Return all apps at a commit with the ids of their folders; costs only the difference from the last commit
+        asked for.
 
         Apps that are hidden by an entry in place of a folder above them, or that are in two places, have the id
         `UNKNOWN`. Without a difference, the same mapping is returned: nobody may change it.
@@ -187,7 +188,7 @@ class AppIndex:
         return self._found
 
     def hidden(self, commit: str) -> Hidden:
-        """The apps that are unknown, and why."""
+        """Return the apps that are unknown, and why."""
         self._follow(commit)
         return self._hidden
 
@@ -271,7 +272,8 @@ class AppIndex:
         return had if had in folders else self._oldest(sorted(folders), commit)
 
     def misplaced(self, commit: str) -> tuple[Problem, ...]:
-        """The entries under ``apps/`` and ``groups/`` in place of folders of apps, and above them, that cannot be one.
+        """Return the entries under ``apps/`` and ``groups/`` in place of folders of apps, and above them, that cannot
+        be one.
 
         What else is wrong in the folder of a release group, its own reader says.
         """

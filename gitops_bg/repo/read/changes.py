@@ -77,11 +77,11 @@ class Trees:
         self._known: LRUCache[str, Mapping[str, TreeNode]] = LRUCache(_ENTRIES, lambda nodes: 1 + len(nodes))
 
     def root(self, commit: str) -> str:
-        """The id of a commit's root folder."""
+        """Return the id of a commit's root folder."""
         return self.roots([commit])[commit]
 
     def roots(self, commits: Iterable[str]) -> Mapping[str, str]:
-        """The ids of the root folders of many commits. Each commit is read once, however long its message."""
+        """Return the ids of the root folders of many commits. Each commit is read once, however long its message."""
         wanted = list(dict.fromkeys(commits))
         unknown = [commit for commit in wanted if commit not in self._roots]
         found = {commit: self._roots[commit] for commit in wanted if commit in self._roots}
@@ -102,11 +102,11 @@ class Trees:
         return {commit: text(name) for commit, name in zip(commits, told, strict=True)}
 
     def listed(self, folders: Iterable[str]) -> Iterator[tuple[str, str, TreeNode]]:
-        """The entries of folders: the folder, the name, and the node."""
+        """Return the entries of folders: the folder, the name, and the node."""
         return ((folder, each.name, each.after) for (_, folder), each in self._changes_of(("", one) for one in folders))
 
     def at(self, commit: str, paths: Iterable[str]) -> dict[str, TreeNode]:
-        """The nodes at these paths of a commit; no path may contain another."""
+        """Return the nodes at these paths of a commit; no path may contain another."""
         root = self.root(commit)
         found = {path: self._below(root, path) for path in paths}
         large = [path for path, node in found.items() if node is None]
@@ -135,7 +135,7 @@ class Trees:
         return node
 
     def differences(self, pairs: Iterable[Pair]) -> dict[Pair, list[TreeChange]]:
-        """The differences between each two folders, on this level only."""
+        """Return the differences between each two folders, on this level only."""
         wanted = list(pairs)
         found: dict[Pair, dict[str, TreeChange]] = {pair: {} for pair in wanted}
         for pair, change in self._changes_of(wanted):
@@ -245,7 +245,7 @@ class Moved:
     """Whether ``groups/`` has more places than are followed; then nothing below it is told."""
 
     def folders(self) -> Iterator[tuple[str, AppKey, TreeChange]]:
-        """The folders of apps that differ, each with its path and its app."""
+        """Yield the folders of apps that differ, each with its path and its app."""
         for path, change in self.places:
             app = app_at(path)
             if app is not None:
@@ -253,7 +253,9 @@ class Moved:
 
 
 def moved_between(trees: Trees, roots: Iterable[Pair]) -> dict[Pair, Moved]:
-    """The differences between each two roots: one command for each level of folders, however many pairs there are."""
+    """Return the differences between each two roots: one command for each level of folders, however many pairs there
+    are.
+    """
     pairs = list(dict.fromkeys(roots))
     found: dict[Pair, list[tuple[str, TreeChange]]] = {pair: [] for pair in pairs}
     crowded: set[Pair] = set()
@@ -293,7 +295,7 @@ def _is_below_groups(path: str) -> bool:
 
 
 def leads_on(path: str) -> bool:
-    """Whether folders of apps may lie below a path.
+    """Return whether folders of apps may lie below a path.
 
     >>> leads_on("apps/shop"), leads_on("groups/shop/store/v1"), leads_on("groups/shop/store/docs")
     (True, True, False)
@@ -318,7 +320,7 @@ WATCHED = (APP_FILE, PRIMARY_FILE)
 
 
 def is_watched(path: str) -> bool:
-    """Whether `walked` tells of changes of a file."""
+    """Return whether `walked` tells of changes of a file."""
     folder, _, name = path.rpartition("/")
     return name in WATCHED and app_at(folder) is not None
 
@@ -357,8 +359,8 @@ class WalkedMain:
         self._changes = 0
 
     def changes(self, path: str, head: str) -> tuple[list[str], str]:
-        """The commits up to a head that changed a file, newest first, and the head before all of them: what came until
-        then is not known here.
+        """Return the commits up to a head that changed a file, newest first, and the head before all of them: what came
+        until then is not known here.
         """
         found, at = list[str](), head
         for step in self._before(head):
@@ -378,7 +380,9 @@ class WalkedMain:
 
 
 def walked(trees: Trees, before: str, head: str, steps: Sequence[tuple[str, str]]) -> Step:
-    """The way between two heads of main by ``steps`` of its own line: each commit, and what main was before it."""
+    """Return the way between two heads of main by ``steps`` of its own line: each commit, and what main was
+    before it.
+    """
     roots = trees.roots({each for step in steps for each in step})
     pairs = {commit: (roots[earlier], roots[commit]) for commit, earlier in steps}
     moved = moved_between(trees, pairs.values())
@@ -394,7 +398,7 @@ def walked(trees: Trees, before: str, head: str, steps: Sequence[tuple[str, str]
 
 
 def promoted(step: Step) -> frozenset[AppKey]:
-    """The apps whose ``primary.yaml`` a step changed, also where it changed back."""
+    """Return the apps whose ``primary.yaml`` a step changed, also where it changed back."""
     folders = (path.removesuffix(f"/{PRIMARY_FILE}") for path in step.changed if path.endswith(f"/{PRIMARY_FILE}"))
     return frozenset(app for app in map(app_at, folders) if app is not None)
 
@@ -403,7 +407,7 @@ def promoted(step: Step) -> frozenset[AppKey]:
 
 
 def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey] | None:
-    """The apps with any file changed by a commit; None where ``head`` does not contain ``before``.
+    """Return the apps with any file changed by a commit; None where ``head`` does not contain ``before``.
 
     A merge that takes one side whole is no change of its own, and may drop what the other side brought: so a difference
     between the two heads counts as well.

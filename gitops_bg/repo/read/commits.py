@@ -59,7 +59,7 @@ class CommitReader:
         return found | read
 
     def around(self, commit: str, paths: tuple[str, ...], before: str) -> Around:
-        """What was at these paths ``before`` a commit, and at the commit itself; empty: at its first parent."""
+        """Return what was at these paths ``before`` a commit, and at the commit itself; empty: at its first parent."""
         key = (commit, paths, before)
         if key not in self._around:
             earlier = before or f"{commit}^1"

@@ -52,7 +52,7 @@ class Details:
         self._known: LRUCache[str, Source] = LRUCache(_REMEMBERED)
 
     def of(self, commits: Iterable[str]) -> dict[str, Source]:
-        """The sources of these commits, by id."""
+        """Return the sources of these commits, by id."""
         wanted = set(commits)
         found = {commit: self._known[commit] for commit in wanted & self._known.keys()}
         found |= self._read(wanted - found.keys())
@@ -98,7 +98,7 @@ class CachedProvenance:
         self._known: defaultdict[str, dict[str, tuple[str, Source]]] = defaultdict(dict)  # by folder, by path
 
     def of(self, wanted: Wanted, commit: str) -> dict[str, Source]:
-        """The source of every path, as of ``commit``."""
+        """Return the source of every path, as of ``commit``."""
         unknown = {path: blob for path, blob in wanted.items() if self._in_folder(path).get(path, ("",))[0] != blob}
         if unknown:
             self._learn(unknown, commit)
@@ -115,7 +115,7 @@ class CachedProvenance:
                 self._known[folder] = kept
 
     def folders_from(self, commits: Collection[str]) -> set[str]:
-        """The folders with a file whose source is one of these commits."""
+        """Return the folders with a file whose source is one of these commits."""
         found = ((folder, source) for folder, known in self._known.items() for _, source in known.values())
         return {folder for folder, source in found if source.commit in commits}
 
@@ -200,7 +200,7 @@ def _source(commit: str, name: str, mail: str, seconds: str, subject: str) -> So
 
 
 def date_of(seconds: str) -> datetime | None:
-    """The time of a commit; None for one that no calendar has."""
+    """Return the time of a commit; None for one that no calendar has."""
     try:
         moment = datetime.fromtimestamp(int(seconds), UTC)
         return moment if is_in_range(moment) else None
@@ -220,7 +220,7 @@ class Removals:
         self._names: defaultdict[str, set[str]] = defaultdict(set)
 
     def of(self, folder: str, head: str) -> frozenset[str]:
-        """The names of the files that left a folder in the history of ``head``, also of those that are back."""
+        """Return the names of the files that left a folder in the history of ``head``, also of those that are back."""
         if head != self._head:
             self._follow(head)
         return frozenset(self._names.get(folder, ()))
@@ -250,7 +250,7 @@ class Primaries:
         self._index = index
 
     def primaries(self, app: AppKey, commit: str) -> Iterator[bytes]:
-        """Every content that ``primary.yaml`` had up to a commit of main, newest first."""
+        """Yield every content that ``primary.yaml`` had up to a commit of main, newest first."""
         revisions = revisions_of(self._mirror, self._index.places.file(app, PRIMARY_FILE), commit)
         for start in range(0, len(revisions), _PAGE_OF_BLOBS):
             page = list(dict.fromkeys(blob for _, blob in revisions[start : start + _PAGE_OF_BLOBS]))
@@ -258,7 +258,9 @@ class Primaries:
             yield from (content for blob in page if (content := contents[blob]) is not None)
 
     def find_primary(self, app: AppKey, commit: str, *, digest: str = "", version: int | None = None) -> bytes | None:
-        """The newest ``primary.yaml`` of this digest, or of this version number, up to a commit; None without one."""
+        """Return the newest ``primary.yaml`` of this digest, or of this version number, up to a commit; None without
+        one.
+        """
         for content in self.primaries(app, commit):
             found = _DIGEST.search(content) if digest else _VERSION.search(content)
             if found and text(found[1]) == (digest or str(version)):
@@ -302,8 +304,8 @@ class MainJournal:
         self._walked = walked
 
     def changes_of(self, path: str, at: str, head: str, *, since: str = "") -> Iterator[FileChange]:
-        """What a file said up to a commit of main, newest first; ``since``: after another one, nothing where main does
-        not contain that. Places are those of main with ``head``.
+        """Yield what a file said up to a commit of main, newest first; ``since``: after another one, nothing where main
+        does not contain that. Places are those of main with ``head``.
         """
         head = head if self._mainline.place(at, head) is not None else at  # of another history
         for commit in self.changes(path, at, head, since=since):
@@ -313,7 +315,7 @@ class MainJournal:
             yield FileChange(replace(landing, landed=place), content)
 
     def changes(self, path: str, at: str, head: str, *, since: str = "") -> Iterator[str]:
-        """The commits of main's line that changed a file, newest first."""
+        """Yield the commits of main's line that changed a file, newest first."""
         oldest = self._place_before(since, head) if since else 0
         if oldest is None:
             return
@@ -351,7 +353,7 @@ def differs(says: Says) -> Enough:
 
 
 def unchanged_since(said: Iterable[FileChange], says: Says) -> FileChange | None:
-    """The oldest since which a file has said so without a gap; None where it does not say so."""
+    """Return the oldest since which a file has said so without a gap; None where it does not say so."""
     found = None
     for each in said:
         answer = each.content is not None and says(each.content)
@@ -362,7 +364,7 @@ def unchanged_since(said: Iterable[FileChange], says: Says) -> FileChange | None
 
 
 def changes_of(mirror: Mirror, steps: Sequence[Step], *paths: str, top: bool = False) -> Iterator[str]:
-    """The commits of steps of main's line that changed something at these paths, newest first.
+    """Yield the commits of steps of main's line that changed something at these paths, newest first.
 
     ``top``: the paths stand in the root folder, so that git needs to look no deeper.
     """
@@ -374,7 +376,7 @@ def changes_of(mirror: Mirror, steps: Sequence[Step], *paths: str, top: bool = F
 
 
 def oldest(mirror: Mirror, trees: Trees, folders: Iterable[str], head: str) -> str:
-    """The folder that came first, of those that are there at ``head``; empty where two came with one commit."""
+    """Return the folder that came first, of those that are there at ``head``; empty where two came with one commit."""
     line = Mainline(mirror).steps(head)
     places = {commit: place for place, (commit, _) in enumerate(line)}
     born = sorted((-places.get(_birth(mirror, trees, line, each), len(line)), each) for each in folders)

@@ -177,7 +177,7 @@ class MainVerifier:
         return self._files.refresh()
 
     def verification_of(self, belief: Belief) -> SourceVerification:
-        """What is to be said of a belief, and of the keys."""
+        """Return what is to be said of a belief, and of the keys."""
         return SourceVerification(belief.held, self._files.trouble)
 
     def belief(self, head: str, known: Iterable[str], *, first: bool) -> Belief:
@@ -207,7 +207,7 @@ class MainVerifier:
         return Belief(last, replace(doubtful, last=last))
 
     def check(self, commits: Sequence[str]) -> dict[str, Signature]:
-        """The signature of each of these commits, by the present keys and at the present time."""
+        """Return the signature of each of these commits, by the present keys and at the present time."""
         now = self._clock()
         return {commit: _at(signature, now) for commit, signature in self.check_at_date(commits).items()}
 

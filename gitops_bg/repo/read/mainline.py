@@ -94,25 +94,27 @@ class Mainline:
         """The first parents of merges that only their subject says to be pulls."""
 
     def place(self, commit: str, head: str) -> int | None:
-        """The position of a commit of the line itself; None for any other."""
+        """Return the position of a commit of the line itself; None for any other."""
         self._follow(head)
         return self._places.get(commit)
 
     def before(self, commit: str, head: str) -> str | None:
-        """What main was before a commit of its line; empty for the first one, None for a commit that is not of it."""
+        """Return what main was before a commit of its line; empty for the first one, None for a commit that is not of
+        it.
+        """
         place = self.place(commit, head)
         if place is None:
             return None
         return self._line[place - 2] if place > 1 else ""
 
     def unless_pulled(self, commit: str, head: str) -> str:
-        """What main was before a commit of its line, should it not be the pull that only its subject says it is; empty
-        where more is known.
+        """Return what main was before a commit of its line, should it not be the pull that only its subject says it is;
+        empty where more is known.
         """
         return self._unsure.get(commit, "") if self.place(commit, head) is not None else ""
 
     def steps(self, head: str, at: str = "", *, after: int = 0) -> list[Step]:
-        """The steps of the line up to a commit of it, by default the head, and after a place; newest first."""
+        """Return the steps of the line up to a commit of it, by default the head, and after a place; newest first."""
         last = self.place(at or head, head) or 0
         part = self._line[max(after - 1, 0) : last]
         before = part[:-1] if after else ["", *part][:-1]
@@ -124,8 +126,8 @@ class Mainline:
         return bool(self._line)
 
     def went(self, before: str, head: str) -> list[Step]:
-        """The steps from one head of main to a later one, newest first. Where nobody has asked for the line yet, those
-        by first parents, without a process: all of them as one where the heads are not near each other.
+        """Return the steps from one head of main to a later one, newest first. Where nobody has asked for the line yet,
+        those by first parents, without a process: all of them as one where the heads are not near each other.
         """
         if self._line:
             return self.steps(head, after=self.place(before, head) or 0)
@@ -138,7 +140,7 @@ class Mainline:
             self._heads.append(head)
 
     def landing(self, commit: str, head: str) -> str:
-        """The commit of the line that brought another one into main: the oldest that contains it.
+        """Return the commit of the line that brought another one into main: the oldest that contains it.
 
         Empty where none does.
         """

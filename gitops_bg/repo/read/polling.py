@@ -115,11 +115,11 @@ class Poller:
         return reported.poll
 
     def believes(self, head: str) -> str:
-        """The commit of main to read where this is its head; empty where none may be read."""
+        """Return the commit of main to read where this is its head; empty where none may be read."""
         return self._belief(head).commit
 
     def doubt_of(self, head: str) -> VerificationFailure | None:
-        """Why main with this head may not be read up to it; None where it may."""
+        """Return why main with this head may not be read up to it; None where it may."""
         belief = self._belief(head)
         if belief.commit == head:
             return None
@@ -168,7 +168,7 @@ class Poller:
 
     @locked
     def head(self) -> str:
-        """The head of main as last reported. Raises ``RemoteMoved`` before the first poll."""
+        """Return the head of main as last reported. Raises ``RemoteMoved`` before the first poll."""
         if self._last is None:
             raise RemoteMoved("the repository was not polled yet")
         return self._last.poll.commit

@@ -102,7 +102,7 @@ class PromotionBranches:
         self._read: dict[AppKey, FetchedPromotion] | None = None
 
     def blobs(self) -> Mapping[AppKey, OfferedBlobs]:
-        """All promotion branches as last fetched, as ids."""
+        """Return all promotion branches as last fetched, as ids."""
         tracked = self._mirror.tracked()
         main = self._mirror.settings.branch
         at = {name: commit for name, commit in tracked.items() if name == main or name.startswith(PROMOTION_PREFIX)}
@@ -115,7 +115,7 @@ class PromotionBranches:
 
     @locked
     def promotions(self) -> Mapping[AppKey, FetchedPromotion]:
-        """All promotion branches as last fetched, with contents."""
+        """Return all promotion branches as last fetched, with contents."""
         found = self.blobs()
         if self._read is None:
             paths = {app: self._index.places.file(app, PRIMARY_FILE) for app in found}
@@ -142,7 +142,9 @@ class PromotionBranches:
         return self._read
 
     def stands_on_main(self, offer: OfferedBlobs) -> bool:
-        """Whether what a branch asks for is one commit on top of main. Whose message asks for nothing, is of people."""
+        """Return whether what a branch asks for is one commit on top of main. Whose message asks for nothing, is of
+        people.
+        """
         return offer.own_commits <= 1 or not event_in(self._messages([offer]).get(offer.commit, ""))
 
     def _messages(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
@@ -186,7 +188,7 @@ def _file(files: Mapping[str, File], path: str, blob: str | None) -> File | None
 
 
 def event_in(message: str) -> str:
-    """The trailer ``Bg-Event`` of a commit message (`repo.write.commits`); empty for a message without one.
+    """Return the trailer ``Bg-Event`` of a commit message (`repo.write.commits`); empty for a message without one.
 
     >>> event_in("web: promote v2\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), event_in("web 2")
     ('promoted', '')
@@ -200,7 +202,7 @@ def _trailer(message: str, name: str) -> str:
 
 
 def cluster_in(message: str) -> str:
-    """The cluster that the subject of a commit of `repo.write.commits` ends with; empty for any other message.
+    """Return the cluster that the subject of a commit of `repo.write.commits` ends with; empty for any other message.
 
     >>> cluster_in("web: promote v2 [prod]\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), cluster_in("web 2 [prod]")
     ('prod', '')

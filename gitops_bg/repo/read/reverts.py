@@ -26,7 +26,7 @@ class NearChanges:
     def last(
         self, paths: Iterable[str], head: str, *, first_parents: bool = False, steps: int = _STEPS
     ) -> tuple[str, Commit] | None:
-        """The commit that made these files what they are at ``head``.
+        """Return the commit that made these files what they are at ``head``.
 
         A merge only where it changed them itself: git follows the first parent that has the same files ("History
         Simplification" in its manual for ``log``). ``first_parents``: the merge, wherever its own first parent has
@@ -47,7 +47,8 @@ class NearChanges:
         return None
 
     def left_alone(self, paths: Iterable[str], before: str, head: str, steps: int) -> Mapping[str, TreeNode]:
-        """The files that no step of main's line from one commit to another touched; none where it has more ``steps``.
+        """Return the files that no step of main's line from one commit to another touched; none where it has more
+        ``steps``.
 
         Each step counts: a file may have changed, and changed back.
         """
@@ -121,7 +122,7 @@ class Markers:
 
 
 def markers_in(message: str) -> Markers:
-    """What a message says it reverts.
+    """Return what a message says it reverts.
 
     >>> markers_in('Revert "web 2 (#12)" (#13)\\n\\nReverts shop/web#12')
     Markers(commits=(), requests=('#12',), titles=('web 2 (#12)',))
@@ -192,7 +193,7 @@ def _titles_in(subject: str) -> Iterator[str]:
 
 
 def requests_of(message: str) -> frozenset[str]:
-    """The pull or merge requests that a commit of main says it brought in.
+    """Return the pull or merge requests that a commit of main says it brought in.
 
     ``… (#12)`` at the end of the subject, ``Merge pull request #12 from …`` (GitHub), ``Merge pull request 'title'
     (#12) from …`` (Gitea), ``See merge request org/repo!12`` (GitLab).
@@ -257,7 +258,9 @@ class Reverts:
         self._mainline = mainline
 
     def last_change(self, paths: Sequence[str], start: str) -> RevertCandidate | None:
-        """The commit that made these files what they are at ``start``; a merge only where it changed them itself."""
+        """Return the commit that made these files what they are at ``start``; a merge only where it changed them
+        itself.
+        """
         near = self._near.last(paths, start)
         if near is None:
             return next(self._log("-1", start, "--", *paths), None)
@@ -265,7 +268,7 @@ class Reverts:
         return _change(commit, read.parents, read.message)
 
     def reverted_names(self, change: RevertCandidate, paths: Sequence[str], head: str) -> RevertedNames:
-        """What the commit says it reverts, or else the merge that brought it into main."""
+        """Return what the commit says it reverts, or else the merge that brought it into main."""
         markers = markers_in(change.message) or self._markers_of_landing(change.commit, head)
         if not markers:
             return RevertedNames()

@@ -144,11 +144,11 @@ class Signatures:
         self._known: SignatureAnswers[tuple[str, str], Signature] = SignatureAnswers(_REMEMBERED, monotonic)
 
     def knows(self, commit: str, keys: Keys) -> bool:
-        """Whether nothing has to be asked `anew` for a commit."""
+        """Return whether nothing has to be asked `anew` for a commit."""
         return self._answer(commit, keys.digest, anew=True) is not None
 
     def has_verified(self, commit: str, keys: Keys) -> bool:
-        """Whether a commit is known to be good."""
+        """Return whether a commit is known to be good."""
         known = self._answer(commit, keys.digest, anew=True)
         return known is not None and known.doubt is None
 
@@ -453,7 +453,7 @@ class SignatureAnswers(Generic[Key, Value]):
         self._known: LRUCache[Key, _Answer[Value]] = LRUCache(most)
 
     def get(self, key: Key) -> Value | None:
-        """The answer, if it still counts."""
+        """Return the answer, if it still counts."""
         known = self._known.get(key)
         return known.value if known is not None and (known.lasts or self._monotonic() < known.until) else None
 

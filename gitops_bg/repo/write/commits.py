@@ -148,7 +148,7 @@ def _identity(author: tuple[str, str]) -> str:
 
 
 def blob_id(content: bytes, like: str) -> str:
-    """The object id that git gives to this content, in the hash algorithm of the id ``like``."""
+    """Return the object id that git gives to this content, in the hash algorithm of the id ``like``."""
     algorithm = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return algorithm(b"blob %d\0" % len(content) + content).hexdigest()
 
@@ -226,14 +226,14 @@ class OwnKey:
         self._known = (self._verifier.digest, signature.principal)
 
     def principal(self) -> str:
-        """The name under which the present keys list the agent's. Raises ``KeyNotTried``."""
+        """Return the name under which the present keys list the agent's. Raises ``KeyNotTried``."""
         if self._known[0] != self._verifier.digest:
             self.check_together([])
         return self._known[1]
 
     def check_together(self, commits: Sequence[str]) -> dict[str, Signature]:
-        """The signatures of commits, as of their dates, checked together with one that is made now and has to be good:
-        so a bad one is no failure of this machine. Raises ``KeyNotTried`` and ``NoSshKeygen``.
+        """Return the signatures of commits, as of their dates, checked together with one that is made now and has to be
+        good: so a bad one is no failure of this machine. Raises ``KeyNotTried`` and ``NoSshKeygen``.
         """
         try:
             own = self._signed()
@@ -305,7 +305,7 @@ _LONGEST_TITLE = 72
 
 
 def of_entry(subject: Of, entry: LedgerEntry) -> Movement[Of]:
-    """A ledger entry as a movement."""
+    """Return a ledger entry as a movement."""
     return Movement(
         subject=subject,
         event=entry.event,
@@ -325,7 +325,7 @@ def of_entry(subject: Of, entry: LedgerEntry) -> Movement[Of]:
 
 
 def asking(movement: Movement[Of], cluster: str, changes: Sequence[object] = ()) -> str:
-    """The message of a commit that changes ``primary.yaml`` or ``group.yaml``: it asks, traffic follows.
+    """Return the message of a commit that changes ``primary.yaml`` or ``group.yaml``: it asks, traffic follows.
 
     ``changes`` of configuration get a line each.
     """
@@ -333,7 +333,7 @@ def asking(movement: Movement[Of], cluster: str, changes: Sequence[object] = ())
 
 
 def ledger_message(movements: Sequence[Movement[Of]], cluster: str, anew: Sequence[object] = ()) -> str:
-    """The message of a ledger commit: one event, or several, each with its own line and block of trailers.
+    """Return the message of a ledger commit: one event, or several, each with its own line and block of trailers.
 
     ``anew`` lists, a line each, the files that somebody had damaged.
     """
@@ -349,7 +349,7 @@ def ledger_message(movements: Sequence[Movement[Of]], cluster: str, anew: Sequen
 
 
 def mark(cluster: str) -> str:
-    """The last trailer of a commit of a ledger."""
+    """Return the last trailer of a commit of a ledger."""
     return f"{MARK}: {one_line(cluster)}\n"
 
 
@@ -365,7 +365,7 @@ def _many(movements: Sequence[Movement[Of]]) -> str:
 
 
 def title_of_batch(events: int, subjects: Sequence[AppOrGroup]) -> str:
-    """How many events, and of which apps or groups: as many names as fit in a title, at least one.
+    """Return how many events, and of which apps or groups: as many names as fit in a title, at least one.
 
     >>> from gitops_bg.core.model.version import AppKey
     >>> title_of_batch(3, [AppKey("shop", "web"), AppKey("shop", "api")])
@@ -383,7 +383,7 @@ def _title(events: int, names: Sequence[str], more: int) -> str:
 
 
 def trailers(movement: Movement[Of]) -> list[str]:
-    """The trailers of one movement; the block begins with what it is about, and every value is one line."""
+    """Return the trailers of one movement; the block begins with what it is about, and every value is one line."""
     values: list[tuple[str, str]] = [
         (_OF[movement.subject.kind], str(movement.subject)),
         ("Bg-Event", movement.event),

@@ -39,7 +39,7 @@ class MainBranch:
         return self._verified(tracked[branch])
 
     def again(self, base: str) -> str:
-        """The new base after a refused push; raises where another attempt is useless."""
+        """Return the new base after a refused push; raises where another attempt is useless."""
         branch = self._mirror.settings.branch
         now = self._mirror.follow(self._mirror.remote_branches()).get(branch)
         if now is None:
@@ -138,7 +138,7 @@ class Edits:
 
     @locked
     def changed(self, edits: Mapping[str, EditOrNew], base: str) -> dict[str, bytes | None]:
-        """The files that the edits change at a commit, with their new content; None: it is deleted. Raises
+        """Return the files that the edits change at a commit, with their new content; None: it is deleted. Raises
         ``InvalidInput`` as `commit`.
         """
         changed: dict[str, bytes | None] = {}

@@ -45,8 +45,8 @@ class SharedBranches:
         self._pusher = pusher
 
     def seen(self, heads: Mapping[Who, str | None]) -> dict[str, str]:
-        """The head of each branch that a change was decided from: the given one, empty for no branch; None: the one
-        that was fetched last.
+        """Return the head of each branch that a change was decided from: the given one, empty for no branch; None: the
+        one that was fetched last.
         """
         standing = self._mirror.standing()
         named = {promotion_branch(who): head for who, head in heads.items()}
@@ -127,7 +127,7 @@ class GroupBranches:
 
     @locked
     def head(self, group: GroupKey) -> str:
-        """The head of the branch of a group, as last fetched; empty where there is none."""
+        """Return the head of the branch of a group, as last fetched; empty where there is none."""
         return self._mirror.tracked().get(promotion_branch(group), "")
 
     @locked
@@ -168,7 +168,7 @@ class GroupBranches:
 
     @locked
     def offered(self, group: GroupKey) -> OfferedFolder | None:
-        """What the branch of a group asks for; None where there is none."""
+        """Return what the branch of a group asks for; None where there is none."""
         tracked = self._mirror.tracked()
         standing, main = tracked.get(promotion_branch(group)), tracked.get(self._mirror.settings.branch)
         if standing is None:

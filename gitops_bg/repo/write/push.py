@@ -91,7 +91,7 @@ class Attempts:
 
     @staticmethod
     def given_up() -> RemoteMoved:
-        """The error after the last attempt."""
+        """Return the error after the last attempt."""
         return RemoteMoved("the branch moved on the remote under every attempt to push to it")
 
 
@@ -106,7 +106,7 @@ class Pusher:
         """Called after each push, whatever became of it: branches of the mirror may have moved."""
 
     def attempts(self) -> "Attempts":
-        """A bounded number of attempts, with pauses between them."""
+        """Return a bounded number of attempts, with pauses between them."""
         return Attempts(self._sleep, self._attempts)
 
     def push(self, updates: Sequence[Update]) -> PushAnswer:
@@ -169,7 +169,7 @@ class Pusher:
 
 
 def server_message(complaint: str) -> str:
-    """The server's words, on one line: its ``remote:`` lines, or else git's own words."""
+    """Return the server's words, on one line: its ``remote:`` lines, or else git's own words."""
     told = [text(line.strip()) for line in lines(complaint.encode(errors="replace")) if line.strip()]
     said = [line.removeprefix("remote:").strip() for line in told if line.startswith("remote:")]
     return " ".join(line for line in (said or told) if line)

@@ -221,8 +221,8 @@ class FlaggerAnalysis(Model):
 
 
 def outside(good: ThresholdRange) -> str:
-    """The CEL that is true of a value outside of Flagger's range, also for a value in a list, or in the lists of a
-    range.
+    """Return the CEL that is true of a value outside of Flagger's range, also for a value in a list, or in the lists of
+    a range.
 
     >>> outside(ThresholdRange(min=99)).rpartition(" : ")[2]
     'result < 99.0'

@@ -38,7 +38,8 @@ class MissingArg(Exception):
 
 
 def value_of(arg: TemplateArg, document: Document, hashes: Mapping[str, str]) -> str:
-    """The text of an arg. ``document`` is app.yaml or group.yaml, ``hashes`` the values of ``podTemplateHashValue``.
+    """Return the text of an arg. ``document`` is app.yaml or group.yaml, ``hashes`` the values of
+    ``podTemplateHashValue``.
 
     Raises ``MissingArg``.
     """
@@ -60,7 +61,7 @@ def _from(source: ArgSource, document: Document, hashes: Mapping[str, str]) -> s
 
 
 def field_of(written: Mapping[str, Any], path: str, file: str) -> str:
-    """The text of one field of a file. Raises ``MissingArg`` where the field does not exist.
+    """Return the text of one field of a file. Raises ``MissingArg`` where the field does not exist.
 
     >>> field_of({"metadata": {"labels": {"app.io/team": "blue"}}}, "metadata.labels['app.io/team']", "app.yaml")
     'blue'
@@ -95,7 +96,7 @@ def filled(value: Any, args: Mapping[str, str]) -> Any:
 
 
 def left_open(value: Any) -> str:
-    """The name of an arg that a JSON value still contains, or empty."""
+    """Return the name of an arg that a JSON value still contains, or empty."""
     if isinstance(value, str):
         found = _ARG.search(value)
         return found[1] if found else ""
@@ -126,7 +127,7 @@ class Placed:
     number: int
 
     def problem(self, message: str, remedy: str = "", *path: str | int) -> Problem:
-        """A problem with the metric, in its own file."""
+        """Return a problem with the metric, in its own file."""
         return self.template.document.problem(("spec", "metrics", self.number, *path), message, remedy)
 
 
@@ -248,12 +249,12 @@ class Given:
     """Values of args that have none otherwise."""
 
     def problem(self, message: str, remedy: str, *path: str | int) -> Problem:
-        """A problem with the given args, or with one of them."""
+        """Return a problem with the given args, or with one of them."""
         return self.document.problem((*self.path, *path), message, remedy)
 
 
 def metrics_of(flat: Flat, given: Given) -> list[Metric]:
-    """The metrics with their args filled in; none where one of them cannot be used."""
+    """Return the metrics with their args filled in; none where one of them cannot be used."""
     args = _args(flat, given)
     if flat.problems:
         return []

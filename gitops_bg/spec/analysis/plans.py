@@ -42,7 +42,7 @@ class Plans:
 
 
 def plans_of(app: AppKey, spec: models.AppFields, document: Document, library: Library) -> Plans:
-    """The plans of an app; a plan that cannot be made says so, so that nothing is promoted without it."""
+    """Return the plans of an app; a plan that cannot be made says so, so that nothing is promoted without it."""
     blue_green = spec.strategy.blue_green
     reader = PlanReader(app.namespace, document, library, {"Latest": LATEST, "Stable": STABLE})
     before = reader.argo(blue_green.pre_promotion_analysis, (*BLUE_GREEN, "prePromotionAnalysis"))
@@ -52,14 +52,14 @@ def plans_of(app: AppKey, spec: models.AppFields, document: Document, library: L
 
 
 def unknown_plans(spec: models.AppFields, reason: str) -> Plans:
-    """The plans of an app whose templates cannot be read."""
+    """Return the plans of an app whose templates cannot be read."""
     blue_green = spec.strategy.blue_green
     before = unknown_plan(blue_green.pre_promotion_analysis, reason) or unknown_plan(spec.analysis, reason)
     return Plans(before, unknown_plan(blue_green.post_promotion_analysis, reason))
 
 
 def unknown_plan(block: Analysis | FlaggerAnalysis | None, reason: str) -> MeasurementPlan | None:
-    """The plan of a block whose templates cannot be read; None where it asks for nothing."""
+    """Return the plan of a block whose templates cannot be read; None where it asks for nothing."""
     return MeasurementPlan(unknown=reason) if _is_asked_for(block) else None
 
 
@@ -82,7 +82,7 @@ class PlanReader:
     problems: list[Problem] = field(default_factory=list)
 
     def argo(self, block: Analysis | None, path: Path) -> MeasurementPlan | None:
-        """The plan of ``prePromotionAnalysis`` or ``postPromotionAnalysis``."""
+        """Return the plan of ``prePromotionAnalysis`` or ``postPromotionAnalysis``."""
         if block is None or not _is_asked_for(block):
             return None
         refs = enumerate(block.templates or ())
@@ -101,7 +101,7 @@ class PlanReader:
         return self._plan(metrics_of(flat, given), flat, path, block.analysis_run_metadata)
 
     def flagger(self, app: AppKey, block: FlaggerAnalysis | None, service: str) -> MeasurementPlan | None:
-        """The plan of ``analysis``: each metric has a template of its own (flagger.md §3.3)."""
+        """Return the plan of ``analysis``: each metric has a template of its own (flagger.md §3.3)."""
         if block is None or not _is_asked_for(block):
             return None
         whole = Flat()
@@ -166,7 +166,7 @@ TEMPLATES_UNREAD = "the AnalysisTemplates were not read"
 
 
 def plans_of_group(group: GroupKey, spec: GroupFields, document: Document, library: Library | None) -> Plans:
-    """The plans of a group; a plan that cannot be made says so, so that nothing is promoted without it.
+    """Return the plans of a group; a plan that cannot be made says so, so that nothing is promoted without it.
 
     Without a ``library`` every plan is unknown.
     """
@@ -181,8 +181,8 @@ def plans_of_group(group: GroupKey, spec: GroupFields, document: Document, libra
 
 
 def own_args(group: GroupKey) -> Mapping[str, str]:
-    """The args that a template may declare without a value, and nobody has to give. The versions are placeholders,
-    which the core fills in when a run begins.
+    """Return the args that a template may declare without a value, and nobody has to give. The versions are
+    placeholders, which the core fills in when a run begins.
 
     >>> sorted(own_args(GroupKey("shop", "store")))
     ['formerVersion', 'group', 'namespace', 'version']

@@ -62,7 +62,8 @@ _MOMENT = re.compile(r"""now(?:\(\))?(?:\s*-\s*(?:duration\((["'])(?P<quoted>[^"
 
 
 def seconds_ago(text: str) -> float:
-    """How long before now ``now``, ``now - 5m`` or ``now() - duration("5m")`` is, in seconds. Raises ``ValueError``.
+    """Return how long before now ``now``, ``now - 5m`` or ``now() - duration("5m")`` is, in seconds. Raises
+    ``ValueError``.
 
     >>> seconds_ago("now"), seconds_ago('now() - duration("5m")'), seconds_ago("now - 1h")
     (0.0, 300.0, 3600.0)

@@ -207,5 +207,7 @@ Library = SharedDocuments[TemplateSpec]
 
 
 def load_templates(files: Mapping[str, bytes | Problem]) -> Library:
-    """The templates in the files of ``analysis/``, by path. A Problem stands for a file that Git found unusable."""
+    """Return the templates in the files of ``analysis/``, by path. A Problem stands for a file that Git found
+    unusable.
+    """
     return load_shared_documents(files, ANALYSIS_FOLDER, TEMPLATES)

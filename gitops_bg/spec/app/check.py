@@ -341,7 +341,7 @@ def _app_document(config: AppConfig, files: Mapping[str, File]) -> Document:
 
 
 def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]) -> Iterator[Problem]:
-    """The notes on an app: of its app.yaml, and of the documents of its other files."""
+    """Yield the notes on an app: of its app.yaml, and of the documents of its other files."""
     anchor = app or Document(f"{config.folder}/{APP_FILE}", {})
     named = tuple(service_fields(config.spec.strategy, anchor.value)) if config.spec else ()
     yield from _measuring_nothing(config, anchor)
@@ -429,7 +429,7 @@ def _used_by_nothing(document: Document) -> Iterator[Problem]:
 
 
 def notes_of_group(group: GroupKey, desired: DesiredGroup) -> Iterator[Problem]:
-    """The notes on one group; none where it has errors, because the notes could then be wrong."""
+    """Yield the notes on one group; none where it has errors, because the notes could then be wrong."""
     services = [one for each in desired.versions.values() for one in each.services.values()]
     routes = [route for one in services for route in one.routes]
     if desired.spec is None or desired.problems:
@@ -446,5 +446,5 @@ def notes_of_group(group: GroupKey, desired: DesiredGroup) -> Iterator[Problem]:
 
 
 def services_of(desired: DesiredGroup) -> frozenset[str]:
-    """The Services that the group itself makes: each service's own name."""
+    """Return the Services that the group itself makes: each service's own name."""
     return frozenset(name for each in desired.versions.values() for name, one in each.services.items() if one.pods)

@@ -31,7 +31,7 @@ SUBDOMAIN = r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?"
 
 
 def folder_of(app: AppKey) -> str:
-    """The folder of an app that is no member of a release group, without a trailing slash (`Places` knows all).
+    """Return the folder of an app that is no member of a release group, without a trailing slash (`Places` knows all).
 
     >>> folder_of(AppKey("shop", "web"))
     'apps/shop/web'
@@ -40,7 +40,7 @@ def folder_of(app: AppKey) -> str:
 
 
 def app_file(app: AppKey, filename: str) -> str:
-    """The path of a file in the folder of an app that is no member of a release group.
+    """Return the path of a file in the folder of an app that is no member of a release group.
 
     >>> app_file(AppKey("shop", "web"), "target.yaml")
     'apps/shop/web/target.yaml'
@@ -75,7 +75,7 @@ class MemberFolder:
         return f"{group_folder(self.group)}/{self.version}/{self.service}"
 
     def own(self, name: str) -> str:
-        """The member's own name where ``name`` is the same service's in another version: people copy folders.
+        """Return the member's own name where ``name`` is the same service's in another version: people copy folders.
 
         >>> cart = MemberFolder(GroupKey("shop", "store"), "v2", "cart")
         >>> cart.own("cart-v1"), cart.own("cart-v1-preview"), cart.own("cart"), cart.own("auth-v1"), cart.own("cart-v")
@@ -87,7 +87,7 @@ class MemberFolder:
 
 
 def member_of(folder: str) -> MemberFolder | None:
-    """The member of a release group whose folder this is; None for any other folder.
+    """Return the member of a release group whose folder this is; None for any other folder.
 
     >>> member_of("groups/shop/store/v1/cart")
     MemberFolder(group=GroupKey(namespace='shop', name='store'), version='v1', service='cart')
@@ -104,7 +104,7 @@ def member_of(folder: str) -> MemberFolder | None:
 
 
 def app_of_folder(folder: str) -> AppKey | None:
-    """The app whose folder this is; None for any other folder. Whether its name is allowed is not checked.
+    """Return the app whose folder this is; None for any other folder. Whether its name is allowed is not checked.
 
     >>> app_of_folder("apps/shop/web"), app_of_folder("groups/shop/store/v1/cart")
     (AppKey(namespace='shop', name='web'), AppKey(namespace='shop', name='cart-v1'))
@@ -119,7 +119,7 @@ def app_of_folder(folder: str) -> AppKey | None:
 
 
 def app_of(path: str) -> tuple[AppKey, str] | None:
-    """The app a file belongs to, and the file's name in the app's folder; None for a path at any other depth.
+    """Return the app a file belongs to, and the file's name in the app's folder; None for a path at any other depth.
 
     >>> app_of("apps/shop/web/target.yaml")
     (AppKey(namespace='shop', name='web'), 'target.yaml')
@@ -140,7 +140,7 @@ class Places:
     members: Mapping[AppKey, str] = field(default_factory=dict)
 
     def folder(self, app: AppKey) -> str:
-        """The folder of an app, without a trailing slash.
+        """Return the folder of an app, without a trailing slash.
 
         >>> places = Places({AppKey("shop", "cart-v1"): "groups/shop/store/v1/cart"})
         >>> places.folder(AppKey("shop", "cart-v1")), places.folder(AppKey("shop", "web"))
@@ -149,7 +149,7 @@ class Places:
         return self.members.get(app) or folder_of(app)
 
     def file(self, app: AppKey, filename: str) -> str:
-        """The path of a file in an app's folder.
+        """Return the path of a file in an app's folder.
 
         >>> Places().file(AppKey("shop", "web"), "target.yaml")
         'apps/shop/web/target.yaml'
@@ -158,7 +158,8 @@ class Places:
 
 
 def is_read(filename: str) -> bool:
-    """Whether a file of an app's folder is looked at: manifests, and the one name of a kustomization that is none.
+    """Return whether a file of an app's folder is looked at: manifests, and the one name of a kustomization that is
+    none.
 
     >>> is_read("service.yaml"), is_read("Kustomization"), is_read("README.md")
     (True, True, False)
@@ -167,7 +168,7 @@ def is_read(filename: str) -> bool:
 
 
 def is_manifest(filename: str) -> bool:
-    """Whether a file may have objects; a README or OWNERS beside the manifests is ignored.
+    """Return whether a file may have objects; a README or OWNERS beside the manifests is ignored.
 
     >>> is_manifest("service.yaml"), is_manifest("README.md")
     (True, False)
@@ -176,7 +177,8 @@ def is_manifest(filename: str) -> bool:
 
 
 def meant_as(name: str, there: Iterable[str]) -> str:
-    """The file that is there under a name that differs from ``name`` in capitals or its suffix; empty where none is.
+    """Return the file that is there under a name that differs from ``name`` in capitals or its suffix; empty where none
+    is.
 
     >>> meant_as("app.yaml", ["App.yml", "target.yaml"]), meant_as("app.yaml", ["target.yaml"])
     ('App.yml', '')
@@ -189,7 +191,7 @@ _DNS_LABEL = re.compile(DNS_LABEL)
 
 
 def is_dns_label(name: str) -> bool:
-    """Whether Kubernetes accepts ``name`` for a namespace; apps follow the same rule.
+    """Return whether Kubernetes accepts ``name`` for a namespace; apps follow the same rule.
 
     >>> is_dns_label("web-2"), is_dns_label("Web"), is_dns_label("web_2"), is_dns_label("")
     (True, False, False, False)
@@ -204,7 +206,7 @@ ROUTES_FILE = "routes.yaml"
 
 
 def group_folder(group: GroupKey) -> str:
-    """The folder of a group, without a trailing slash.
+    """Return the folder of a group, without a trailing slash.
 
     >>> group_folder(GroupKey("shop", "store"))
     'groups/shop/store'
@@ -213,7 +215,7 @@ def group_folder(group: GroupKey) -> str:
 
 
 def group_file(group: GroupKey) -> str:
-    """The path of ``group.yaml``.
+    """Return the path of ``group.yaml``.
 
     >>> group_file(GroupKey("shop", "store"))
     'groups/shop/store/group.yaml'
@@ -222,7 +224,7 @@ def group_file(group: GroupKey) -> str:
 
 
 def group_of(path: str) -> tuple[GroupKey, str] | None:
-    """The group that a path belongs to, and the rest of the path; None for a path that belongs to none.
+    """Return the group that a path belongs to, and the rest of the path; None for a path that belongs to none.
 
     >>> group_of("groups/shop/store/v1/cart/routes.yaml")
     (GroupKey(namespace='shop', name='store'), 'v1/cart/routes.yaml')
@@ -236,7 +238,7 @@ def group_of(path: str) -> tuple[GroupKey, str] | None:
 
 
 def is_version(name: str) -> bool:
-    """Whether a folder's name is that of a version.
+    """Return whether a folder's name is that of a version.
 
     >>> is_version("v10"), is_version("v01"), is_version("two")
     (True, False, False)
@@ -245,7 +247,7 @@ def is_version(name: str) -> bool:
 
 
 def looks_like_version(name: str) -> bool:
-    """Whether somebody may have meant a version: ``v01``, ``V2``, ``2``, ``version-3``.
+    """Return whether somebody may have meant a version: ``v01``, ``V2``, ``2``, ``version-3``.
 
     >>> looks_like_version("v01"), looks_like_version("docs")
     (True, False)

@@ -163,8 +163,8 @@ def load_app(
 
 
 def app_config_from_live(app: AppKey, live: Manifest, alerting: Alerting = NO_ALERTING, folder: str = "") -> AppConfig:
-    """The app as its live BlueGreenDeployment describes it, for when Git does not: without target, primary
-    or Services. ``folder`` as in `load_app`.
+    """Return the app as its live BlueGreenDeployment describes it, for when Git does not: without target, primary or
+    Services. ``folder`` as in `load_app`.
     """
     spec, problems = spec_from_live(app, live, alerting, folder)
     body = without_nulls(live.get("spec") or {}) if spec else {}

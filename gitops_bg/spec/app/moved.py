@@ -36,7 +36,7 @@ _ANSWERED = ("adopt", "retry", "restartAt")
 
 
 def in_the_way(config: AppConfig, document: Document, to: AppKey) -> Iterator[Problem]:
-    """Why an app cannot get another name now, each with the place and the remedy."""
+    """Yield why an app cannot get another name now, each with the place and the remedy."""
     if to.namespace != config.app.namespace:
         message = f"pods and Services of {config.app.namespace} cannot be taken over from {to.namespace}"
         remedy = (
@@ -64,9 +64,9 @@ def in_the_way(config: AppConfig, document: Document, to: AppKey) -> Iterator[Pr
 
 
 def naming(config: AppConfig, files: Mapping[str, bytes | Problem], to: AppKey) -> Iterator[str]:
-    """The other files of a tree, by path, that name the app, and are left as they are: a policy whose ``match`` has the
-    one name and not the other, and any text that says NAMESPACE/NAME, or its folder. No path of anything else does, and
-    no image.
+    """Yield the other files of a tree, by path, that name the app, and are left as they are: a policy whose ``match``
+    has the one name and not the other, and any text that says NAMESPACE/NAME, or its folder. No path of anything else
+    does, and no image.
     """
     said, policies = _name_pattern(config.app), load_policies(files).files
     for path, data in sorted(files.items()):

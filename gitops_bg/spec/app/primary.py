@@ -61,7 +61,7 @@ def render_primary(
     services: Iterable[ServicePorts] = (),
     folder: str = "",
 ) -> str:
-    """The text of primary.yaml for a version: the same version gives the same bytes.
+    """Return the text of primary.yaml for a version: the same version gives the same bytes.
 
     Takes from ``contents`` what the version uses. Raises `InvalidInput` where a part of that is missing: an incomplete
     version must not be written. ``services`` are the ports of live traffic that differ from its template's; ``folder``
@@ -200,7 +200,7 @@ class ConfigurationChange:
 def configuration_changes(
     before: Iterable[Configuration], after: Iterable[Configuration]
 ) -> tuple[ConfigurationChange, ...]:
-    """The changes, by kind and name."""
+    """Return the changes, by kind and name."""
     old, new = ({(each.ref.kind, each.ref.name): each for each in side} for side in (before, after))
     return tuple(_changes(old, new))
 
@@ -227,20 +227,20 @@ def _change(kind: str, name: str, before: Mapping[str, Any], after: Mapping[str,
 
 
 def entries_of(configuration: Configuration) -> Mapping[str, Any]:
-    """The content by key, in base64 where the object has that; and its type as `TYPE`."""
+    """Return the content by key, in base64 where the object has that; and its type as `TYPE`."""
     content = configuration.content
     kind = {TYPE: content["type"]} if "type" in content else {}
     return {**kind, **content.get("binaryData", {}), **content.get("data", {})}
 
 
 def configuration_in(content: bytes, app: AppKey) -> tuple[Configuration, ...]:
-    """The configuration in a primary.yaml; none where it has none, or cannot be read."""
+    """Return the configuration in a primary.yaml; none where it has none, or cannot be read."""
     primary = primary_with_configuration(content, app)
     return primary.configuration if primary else ()
 
 
 def primary_with_configuration(content: bytes, app: AppKey) -> PrimaryFile | None:
-    """A primary.yaml with configuration; None for any other, which is not even parsed."""
+    """Return a primary.yaml with configuration; None for any other, which is not even parsed."""
     if _MARK not in content:
         return None
     document, _ = read_one(PRIMARY_FILE, content)

@@ -92,12 +92,12 @@ class Settings(Model):
 
 
 def default_settings() -> Settings:
-    """The settings of a repository without gitops-bg.yaml."""
+    """Return the settings of a repository without gitops-bg.yaml."""
     return Settings.model_validate({"apiVersion": "gitops-bg.dev/v1alpha1", "kind": "Settings"})
 
 
 def new_settings(generation: int) -> bytes:
-    """A gitops-bg.yaml with only the generation of main's history."""
+    """Return a gitops-bg.yaml with only the generation of main's history."""
     return f"apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\nhistoryGeneration: {generation}\n".encode()
 
 
@@ -116,7 +116,7 @@ def load_settings(data: bytes, file: str = SETTINGS_FILE) -> Settings:
 
 
 def alerting_of(data: bytes | None, providers: Providers) -> Alerting:
-    """The shared alerts; no defaults where gitops-bg.yaml is missing or broken."""
+    """Return the shared alerts; no defaults where gitops-bg.yaml is missing or broken."""
     document, _ = read_one(SETTINGS_FILE, data) if data is not None else (None, ())
     settings, _ = validate(Settings, document) if document else (None, ())
     if document is None or settings is None:

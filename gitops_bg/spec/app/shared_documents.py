@@ -38,7 +38,7 @@ class Item(Generic[Spec]):
     problems: tuple[Problem, ...] = ()
 
     def says_the_same_as(self, other: "Item[Spec] | None") -> bool:
-        """Whether both documents are equal for an app that uses this one."""
+        """Return whether both documents are equal for an app that uses this one."""
         return other is not None and (self.document.value, self.problems) == (other.document.value, other.problems)
 
 
@@ -50,12 +50,12 @@ class SharedDocuments(Generic[Spec]):
     problems: tuple[Problem, ...] = ()
 
     def all_problems(self) -> tuple[Problem, ...]:
-        """All problems of the folder."""
+        """Return all problems of the folder."""
         return (*self.problems, *(each for item in self.items.values() for each in item.problems))
 
     def changed(self, other: "SharedDocuments[Spec]") -> frozenset[str]:
-        """The names whose documents differ between the two, including missing ones; an app may name a
-        missing document.
+        """Return the names whose documents differ between the two, including missing ones; an app may name a missing
+        document.
         """
         names = self.items.keys() | other.items.keys()
         return frozenset(name for name in names if not _same(self.items.get(name), other.items.get(name)))
@@ -68,7 +68,7 @@ def _same(one: Item[Spec] | None, other: Item[Spec] | None) -> bool:
 def load_shared_documents(
     files: Mapping[str, bytes | Problem], folder: str, models: Mapping[str, type[Any]]
 ) -> SharedDocuments[Any]:
-    """The documents in the files of ``folder``, by path. A Problem stands for a file that Git found unusable.
+    """Return the documents in the files of ``folder``, by path. A Problem stands for a file that Git found unusable.
 
     ``models`` are those of the kinds that may be there, each with ``metadata``, a `SharedMetadata`, and ``spec``. The
     first is the one that messages are about.

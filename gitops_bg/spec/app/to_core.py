@@ -57,7 +57,7 @@ TEMPLATES_UNKNOWN = "what is to be measured is not known before app.yaml was rea
 def to_core(
     app: AppKey, spec: AppFields, plans: Plans, alerts: Sequence[Hook], target_min_ready_seconds: int = 0
 ) -> AppSpec:
-    """The core's view of an app. The target's minReadySeconds applies where app.yaml does not set its own."""
+    """Return the core's view of an app. The target's minReadySeconds applies where app.yaml does not set its own."""
     min_ready = spec.min_ready_seconds
     window = spec.rollback_window
     return AppSpec(
@@ -109,8 +109,8 @@ def _promote_via(spec: AppFields) -> PromoteVia:
 
 
 def retry_in(data: bytes, file: str, model: type[DeclaredModel]) -> Retry | None:
-    """The retry of a former ``app.yaml`` or ``group.yaml``, of the form ``model``; one of number 0 where it has none,
-    None where that is unknown.
+    """Return the retry of a former ``app.yaml`` or ``group.yaml``, of the form ``model``; one of number 0 where it has
+    none, None where that is unknown.
     """
     document, _ = read_one(file, data)
     spec = document.value.get("spec") if document else None
@@ -123,7 +123,7 @@ def retry_in(data: bytes, file: str, model: type[DeclaredModel]) -> Retry | None
 
 
 def without_nulls(value: Any) -> Any:
-    """A JSON value without map entries that are null, as Kubernetes keeps it.
+    """Return a JSON value without map entries that are null, as Kubernetes keeps it.
 
     >>> without_nulls({"a": None, "b": [{"c": None}]})
     {'b': [{}]}
@@ -136,7 +136,7 @@ def without_nulls(value: Any) -> Any:
 def spec_from_live(
     app: AppKey, live: Mapping[str, Any], alerting: Alerting = NO_ALERTING, folder: str = ""
 ) -> tuple[AppSpec | None, tuple[Problem, ...]]:
-    """The spec of a live BlueGreenDeployment (the raw object): what was last applied from Git.
+    """Return the spec of a live BlueGreenDeployment (the raw object): what was last applied from Git.
 
     ``alerting`` is what main says of alerts, as far as it was read: a broken app.yaml must be reported to them as well.
     ``folder`` is the app's folder, named in alerts; empty: that of an app in no release group.
@@ -178,7 +178,9 @@ _LONGEST_PREFIX = 253
 
 
 def check_pod_metadata(document: Document, spec: AppFields, selected: Mapping[str, str]) -> Iterator[Problem]:
-    """The problems of the two in app.yaml; ``selected``: the labels by which the target selects, and their fields."""
+    """Yield the problems of the two in app.yaml; ``selected``: the labels by which the target selects, and their
+    fields.
+    """
     strategy = spec.strategy.blue_green.strategy
     for role, written in zip(ROLES, (strategy.active_metadata, strategy.preview_metadata), strict=True):
         yield from _check(document, (*_BLUE_GREEN, role), written, selected)

@@ -35,7 +35,7 @@ _LONGEST_NAME = 255
 
 
 def trouble_with(image: str) -> str:
-    """Why ``image`` is no valid image reference, as a sentence about it; empty where it is valid.
+    """Return why ``image`` is no valid image reference, as a sentence about it; empty where it is valid.
 
     >>> trouble_with("web:1.4.2"), trouble_with("localhost:5000/shop/web@sha256:" + "0" * 64)
     ('', '')
@@ -129,7 +129,7 @@ _FORMS: Mapping[str, str] = {
 
 
 def remedy_for(path: Path, expects: str, value: Any) -> str:
-    """How to write what stands at ``path`` in another form; ``expects``: list, dict, or any other type.
+    """Return how to write what stands at ``path`` in another form; ``expects``: list, dict, or any other type.
 
     >>> remedy_for(("spec", "containers"), "list", {}), remedy_for(("ports", 0), "dict", 8080)
     ('such as [{name: web, image: registry.example.com/shop/web:1.4.2}]', 'such as {containerPort: 8080}')
@@ -182,7 +182,7 @@ def validate(
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """The known word closest to ``word``; empty where none is close.
+    """Return the known word closest to ``word``; empty where none is close.
 
     >>> nearest("replica", ["replicas", "template"]), nearest("sidecars", ["replicas"])
     ('replicas', '')
@@ -239,7 +239,8 @@ def _unknown_field(model: type[BaseModel], document: Document, path: Path, other
 
 @cache
 def place_of(model: type[BaseModel], name: str) -> str:
-    """The one place below ``model`` where there is a field of this name, dotted; empty where there is none, or several.
+    """Return the one place below ``model`` where there is a field of this name, dotted; empty where there is none, or
+    several.
 
     Not those inside of lists: which item would be meant nobody can tell.
     """

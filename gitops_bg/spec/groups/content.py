@@ -25,7 +25,7 @@ _OF_BRANCHES = ("active", "archive_size", "retry", "suspend")
 
 
 def active_in(group_file: bytes) -> str:
-    """The version that a ``group.yaml`` names; empty where nobody can read it.
+    """Return the version that a ``group.yaml`` names; empty where nobody can read it.
 
     >>> active_in(b"spec: {active: v2}"), active_in(b"spec: ["), active_in(b"spec: {active: {}}")
     ('v2', '', '')
@@ -64,8 +64,8 @@ def _has(files: Mapping[str, bytes | Problem], version: str) -> bool:
 
 
 def promoted_by(files: Mapping[str, bytes | Problem]) -> str | None:
-    """What a folder's ``group.yaml`` promotes: the name of the version, and the digest of its folder. ``files`` by
-    their paths in the group's folder. None where a file of it cannot be read.
+    """Return what a folder's ``group.yaml`` promotes: the name of the version, and the digest of its folder. ``files``
+    by their paths in the group's folder. None where a file of it cannot be read.
 
     What the agent writes does not count; nor do the fields of ``group.yaml`` beside ``active``.
     """
@@ -75,8 +75,8 @@ def promoted_by(files: Mapping[str, bytes | Problem]) -> str | None:
 
 
 def content_of(files: Mapping[str, bytes | Problem], version: str) -> str | None:
-    """The digest of all that people wrote into the folder of a version, in full; None where part of it is unknown, or
-    there is none.
+    """Return the digest of all that people wrote into the folder of a version, in full; None where part of it is
+    unknown, or there is none.
     """
     digest, count = hashlib.sha256(), 0
     for path in sorted(files):

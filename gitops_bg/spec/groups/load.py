@@ -380,7 +380,7 @@ def _content(files: Mapping[str, File]) -> str:
 
 
 def last_spec(spec: Mapping[str, Any]) -> tuple[DeletionPolicy, Suspension | None]:
-    """What becomes of the group, and who has suspended it. It is kept where nobody can read what it said.
+    """Return what becomes of the group, and who has suspended it. It is kept where nobody can read what it said.
 
     >>> last_spec({"active": "v1", "deletionPolicy": "delete"})[0].value, last_spec({"deletionPolicy": "dele"})[0].value
     ('delete', 'keep')
@@ -390,7 +390,7 @@ def last_spec(spec: Mapping[str, Any]) -> tuple[DeletionPolicy, Suspension | Non
 
 
 def manual_gates(spec: Mapping[str, Any]) -> tuple[Hook, ...]:
-    """The hooks of a group that people answer; none where nobody can read what its file said."""
+    """Return the hooks of a group that people answer; none where nobody can read what its file said."""
     model = _read(spec)
     webhooks = (model.webhooks or ()) if model else ()
     return tuple(to_hook(each) for each in webhooks if each.url is None)

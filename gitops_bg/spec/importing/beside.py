@@ -30,7 +30,7 @@ _NOBODY_S = "it is left out: no imported app names it"
 
 
 def used_by(drafts: Iterable[AppDraft], templates: Iterable[Manifest]) -> set[tuple[bool, str]]:
-    """What apps name: whether it is a template, and its name; with the templates that those templates name."""
+    """Return what apps name: whether it is a template, and its name; with the templates that those templates name."""
     of_name: dict[str, list[Manifest]] = {}
     for each in templates:
         of_name.setdefault(each.name, []).append(each)
@@ -50,12 +50,12 @@ def used_by(drafts: Iterable[AppDraft], templates: Iterable[Manifest]) -> set[tu
 
 
 def is_as_written(shared: Manifest) -> bool:
-    """Whether it is a document of its own that is written as its author wrote it."""
+    """Return whether it is a document of its own that is written as its author wrote it."""
     return not shared.path and cleaned(shared.value) == shared.value
 
 
 def wrong_with(shared: Manifest) -> tuple[Problem, ...]:
-    """What is wrong with a document as it would be written."""
+    """Return what is wrong with a document as it would be written."""
     model = _MODELS[shared.kind]
     if is_as_written(shared):
         return validate(model, shared.document)[1]
@@ -64,12 +64,12 @@ def wrong_with(shared: Manifest) -> tuple[Problem, ...]:
 
 
 def left_out(wrong: Problem) -> Problem:
-    """What is said of an object that cannot be imported and that no app needs."""
+    """Return what is said of an object that cannot be imported and that no app needs."""
     return replace(wrong, remedy=f"{wrong.remedy}; {_NOBODY_S}" if wrong.remedy else _NOBODY_S)
 
 
 def templates_of(repository: Mapping[str, bytes | Problem]) -> Iterator[str]:
-    """The names of the AnalysisTemplates of a repository."""
+    """Yield the names of the AnalysisTemplates of a repository."""
     for path, content in repository.items():
         if path.startswith(f"{ANALYSIS_FOLDER}/") and isinstance(content, bytes):
             for document in read(path, content).documents:
@@ -110,7 +110,7 @@ class CompanionObjects:
                 self._give(draft, each, handed_over(each.value))
 
     def ungiven(self) -> Iterable[Problem]:
-        """What belongs to none of the apps."""
+        """Yield what belongs to none of the apps."""
         for each in self._manifests:
             if id(each) not in self._given:
                 message = f"{each.kind} {each.name} belongs to none of the apps that are imported"
@@ -121,7 +121,7 @@ class CompanionObjects:
         self._given.add(id(manifest))
 
     def named(self, kind: str, namespace: str, name: str) -> Manifest | None:
-        """The object of this kind and name."""
+        """Return the object of this kind and name."""
         found = (each for each in self._manifests if (each.kind, each.namespace, each.name) == (kind, namespace, name))
         return next(found, None)
 

@@ -114,7 +114,7 @@ class AppDraft:
         return {app_file(self.app, name) for name in names}
 
     def pieces(self) -> dict[str, list[DraftObject]]:
-        """What its files consist of, by path: one piece for each object."""
+        """Return what its files consist of, by path: one piece for each object."""
         found = {
             app_file(self.app, APP_FILE): [DraftObject(self._app_file(), self.origin)],
             app_file(self.app, DEFAULT_TARGET_FILE): [DraftObject(self._target_file(), self.workload)],
@@ -151,7 +151,7 @@ class AppDraft:
 
 
 def deployment_of(name: str, namespace: str, spec: Mapping[str, Any], labels: Mapping[str, Any]) -> dict[str, Any]:
-    """A Deployment with this spec."""
+    """Return a Deployment with this spec."""
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
     if labels:
         metadata["labels"] = dict(labels)
@@ -159,13 +159,13 @@ def deployment_of(name: str, namespace: str, spec: Mapping[str, Any], labels: Ma
 
 
 def target_of(manifest: Manifest) -> Mapping[str, Any]:
-    """A Deployment as a target: itself, without what the API server and other tools wrote."""
+    """Return a Deployment as a target: itself, without what the API server and other tools wrote."""
     value = handed_over(manifest.value)
     return manifest.value if value == manifest.value else value
 
 
 def of_other_tools(manifest: Manifest) -> Iterator[Problem]:
-    """The labels and annotations that are another tool's, on an object that it does not apply any more."""
+    """Yield the labels and annotations that are another tool's, on an object that it does not apply any more."""
     for where, key in marks_of(as_map(manifest.value.get("metadata"))):
         does = "is how another tool knows" if where == "labels" else "tells another tool what to do with"
         message, remedy = f"{does} this object, which it does not apply any more", "leave it out"
@@ -203,15 +203,15 @@ _Place = tuple[str, int]
 
 
 def file_text(pieces: Iterable[DraftObject]) -> str:
-    """The text of a file."""
+    """Return the text of a file."""
     return _SEPARATOR.join(each.text for each in pieces)
 
 
 def problems_of(
     files: Pieces, repository: Mapping[str, bytes | Problem], said: Iterable[Problem], unsure: Container[str] = ()
 ) -> Iterator[Problem]:
-    """The errors that `check` would find, and does not find now: in the new files each with the place of what the file
-    comes from, in others, where a new file contradicts them, with their own.
+    """Yield the errors that `check` would find, and does not find now: in the new files each with the place of what the
+    file comes from, in others, where a new file contradicts them, with their own.
 
     What follows from an error that is ``said`` already, of the same field of the same object, is not said again, and
     nothing is of the files that are ``unsure``.

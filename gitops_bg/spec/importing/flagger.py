@@ -131,7 +131,9 @@ TABLE: Table = {
 
 
 def draft_of(canary: Manifest, workload: Manifest) -> AppDraft:
-    """The app that a Canary becomes; ``workload`` is the Deployment or DaemonSet of its targetRef. Without metrics."""
+    """Return the app that a Canary becomes; ``workload`` is the Deployment or DaemonSet of its targetRef. Without
+    metrics.
+    """
     app = AppKey(canary.namespace, workload.name)
     draft = AppDraft(app, canary, workload, target_of(workload))
     service = as_map(canary.spec.get("service"))
@@ -233,8 +235,8 @@ def _steps(analysis: Mapping[str, Any]) -> int | None:
 
 
 def services_of(canary: Manifest, draft: AppDraft) -> list[dict[str, Any]]:
-    """The Services that Flagger makes of a Canary: the active one, and the preview where it has metadata of its own
-    (flagger.md §1.5).
+    """Return the Services that Flagger makes of a Canary: the active one, and the preview where it has metadata of its
+    own (flagger.md §1.5).
     """
     service = as_map(canary.spec.get("service"))
     ports = _ports(service, draft)
@@ -248,8 +250,8 @@ def services_of(canary: Manifest, draft: AppDraft) -> list[dict[str, Any]]:
 
 
 def left_of_services(canary: Manifest, draft: AppDraft, services: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
-    """What a Canary says of its Services beside their ports, and the Services of the folder do not have: a Service of
-    the files stays as it is.
+    """Yield what a Canary says of its Services beside their ports, and the Services of the folder do not have: a
+    Service of the files stays as it is.
     """
     service = as_map(canary.spec.get("service"))
     found = {str(as_map(each.get("metadata")).get("name")): each for each in services}
@@ -268,7 +270,7 @@ def left_of_services(canary: Manifest, draft: AppDraft, services: Iterable[Mappi
 
 
 def ports_of(canary: Manifest, draft: AppDraft) -> list[dict[str, Any]]:
-    """The ports of the Services that Flagger makes of a Canary; none where it says none."""
+    """Return the ports of the Services that Flagger makes of a Canary; none where it says none."""
     return _ports(as_map(canary.spec.get("service")), draft)
 
 
@@ -321,7 +323,9 @@ class CanaryCopies:
         self._apex = apex
 
     def asked_for(self, scaler: Manifest | None) -> Iterator[Problem]:
-        """The queries and hooks that name a copy, and the pause in which Flagger keeps the target's own autoscaler."""
+        """Yield the queries and hooks that name a copy, and the pause in which Flagger keeps the target's own
+        autoscaler.
+        """
         queries = dict(texts(as_map(self._canary.spec.get("autoscalerRef")).get("primaryScalerQueries")))
         for name, query in queries.items():
             place: Path = ("spec", "autoscalerRef", "primaryScalerQueries", name)
@@ -360,13 +364,13 @@ class CanaryCopies:
 
 
 def is_paused(value: Mapping[str, Any]) -> bool:
-    """Whether a ScaledObject is as Flagger leaves it in the cluster."""
+    """Return whether a ScaledObject is as Flagger leaves it in the cluster."""
     annotations = as_map(as_map(value.get("metadata")).get("annotations"))
     return value.get("kind") == SCALED_OBJECT and annotations.get(PAUSED_AT) == "0"
 
 
 def resumed(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The ScaledObject without that pause."""
+    """Return the ScaledObject without that pause."""
     metadata = dict(as_map(value.get("metadata")))
     annotations = {key: each for key, each in as_map(metadata.pop("annotations", None)).items() if key != PAUSED_AT}
     return {**value, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}

@@ -105,12 +105,12 @@ class ImportedMetrics:
             draft.let_a_person_decide("a metric has no equal; true, once another one measures it")
 
     def rest(self) -> list[Manifest]:
-        """The MetricTemplates that no Canary of the files names."""
+        """Return the MetricTemplates that no Canary of the files names."""
         return [each for key, each in self.given.items() if key not in self._converted]
 
     def convert(self, template: Manifest) -> tuple[str, list[Any]]:
-        """The name of the AnalysisTemplate that a MetricTemplate becomes, and what is left of it; an empty name where
-        it becomes none.
+        """Return the name of the AnalysisTemplate that a MetricTemplate becomes, and what is left of it; an empty name
+        where it becomes none.
         """
         key = (template.namespace, template.name)
         if key in self._converted:
@@ -242,7 +242,7 @@ _BASIC = {"basic": {"username": "{{args.username}}", "password": "{{args.passwor
 
 
 def rendered(query: str) -> tuple[str, str]:
-    """A query with Flagger's variables as args, and the first one that has no equal.
+    """Return a query with Flagger's variables as args, and the first one that has no equal.
 
     >>> rendered('up{ns="{{ namespace }}",code="{{ variables.code }}"}[{{interval}}]')
     ('up{ns="{{args.namespace}}",code="{{args.code}}"}[{{args.interval}}]', '')

@@ -84,12 +84,12 @@ class Manifest:
         return printable(f"{self.document.file}:{line}, {self.kind} {self.name}")
 
     def problem(self, path: Path, message: str, remedy: str = "", *, at_key: bool = False) -> Problem:
-        """A problem with a field of the object."""
+        """Return a problem with a field of the object."""
         return self.document.problem((*self.path, *path), message, remedy, at_key=at_key)
 
 
 def read_manifests(sources: Iterable[tuple[str, bytes]], namespace: str) -> tuple[list[Manifest], list[Problem]]:
-    """All objects of the files, by name and content, and the problems of what is none. Lists are opened.
+    """Return all objects of the files, by name and content, and the problems of what is none. Lists are opened.
 
     ``namespace`` is that of objects that say none.
     """
@@ -160,7 +160,7 @@ def _not_an_object(document: Document, path: Path, value: Any) -> Problem | None
 
 
 def cleaned(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The object without what the API server and controllers write into it."""
+    """Return the object without what the API server and controllers write into it."""
     result = {key: _without_nulls(each) for key, each in value.items() if key != "status"}
     metadata = {key: each for key, each in as_map(value.get("metadata")).items() if key not in SERVER_METADATA}
     if "annotations" in metadata:
@@ -170,7 +170,7 @@ def cleaned(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def handed_over(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The object `cleaned`, and without the marks of the tool that applied it until now."""
+    """Return the object `cleaned`, and without the marks of the tool that applied it until now."""
     return cleaned({**value, "metadata": without_marks(as_map(value.get("metadata")))})
 
 
@@ -182,12 +182,14 @@ def _without_nulls(value: Any) -> Any:
 
 
 def authored(annotations: Mapping[str, Any]) -> dict[str, Any]:
-    """The annotations that an author wrote."""
+    """Return the annotations that an author wrote."""
     return {key: each for key, each in annotations.items() if not key.startswith(SERVER_ANNOTATIONS)}
 
 
 def text_of(manifest: Manifest, value: Mapping[str, Any]) -> str:
-    """The object as YAML: as its author wrote it, with comments, if it still says the same; else written anew."""
+    """Return the object as YAML: as its author wrote it, with comments, if it still says the same; else written
+    anew.
+    """
     return manifest.text if manifest.text and value == manifest.value else to_yaml(value)
 
 
@@ -223,7 +225,7 @@ def left(why: str, instead: str, *paths: str, unless: tuple[Any, ...] = ()) -> d
 
 
 def fate_of(table: Table, path: str) -> Fate | None:
-    """What becomes of a field: what is said of it, or of the nearest field above it; None where nothing is said.
+    """Return what becomes of a field: what is said of it, or of the nearest field above it; None where nothing is said.
 
     >>> table = {**imported("a"), **left("has no equal", "write b", "a.x")}
     >>> fate_of(table, "a.b[].c") is TAKEN, fate_of(table, "a.x.y").instead, fate_of(table, "b")
@@ -237,7 +239,7 @@ def fate_of(table: Table, path: str) -> Fate | None:
 
 
 def left_fields(manifest: Manifest, table: Table, root: Path = ("spec",)) -> Iterator[Problem]:
-    """The fields below ``root`` that are left, each with its place, why, and what to do instead."""
+    """Yield the fields below ``root`` that are left, each with its place, why, and what to do instead."""
     value: Any = manifest.value
     for part in root:
         value = value.get(part) if isinstance(value, Mapping) else None

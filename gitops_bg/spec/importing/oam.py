@@ -33,12 +33,14 @@ TABLE: Table = imported("replicas", "podSpec")
 
 
 def is_component(manifest: Manifest) -> bool:
-    """Whether it is a Component of OAM: other systems have that kind, too."""
+    """Return whether it is a Component of OAM: other systems have that kind, too."""
     return manifest.kind == "Component" and manifest.api.startswith("core.oam.dev/")
 
 
 def workload_in(component: Manifest) -> Manifest | None:
-    """The workload that a Component holds, called as the Component where it has no name; None where it holds none."""
+    """Return the workload that a Component holds, called as the Component where it has no name; None where it holds
+    none.
+    """
     held = component.spec.get("workload")
     if not isinstance(held, Mapping) or held.get("kind") not in HELD:
         return None
@@ -48,14 +50,14 @@ def workload_in(component: Manifest) -> Manifest | None:
 
 
 def left_of(component: Manifest) -> Iterator[Problem]:
-    """What a Component says beside its workload: the parameters that an ApplicationConfiguration fills in."""
+    """Yield what a Component says beside its workload: the parameters that an ApplicationConfiguration fills in."""
     for number, each in enumerate(as_maps(component.spec.get("parameters"))):
         message = f"{each.get('name')} is filled in by an ApplicationConfiguration, and here by nobody"
         yield component.problem(("spec", "parameters", number), message, "write its value into target.yaml")
 
 
 def draft_of(workload: Manifest) -> AppDraft:
-    """The app that a PodSpecWorkload or a ContainerizedWorkload becomes."""
+    """Return the app that a PodSpecWorkload or a ContainerizedWorkload becomes."""
     app = AppKey(workload.namespace, workload.name)
     if workload.kind == POD_SPEC_WORKLOAD:
         draft, table = AppDraft(app, workload, workload, target_of(workload)), TABLE
@@ -69,7 +71,7 @@ def draft_of(workload: Manifest) -> AppDraft:
 
 
 def service_of(draft: AppDraft) -> dict[str, Any]:
-    """The Service that OAM's controller makes of a workload with ports: it has the workload's name."""
+    """Return the Service that OAM's controller makes of a workload with ports: it has the workload's name."""
     metadata = {"name": draft.app.name, "namespace": draft.app.namespace}
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": _ports(draft)}}
 
@@ -169,7 +171,7 @@ class Translation:
         self.containers = as_maps(self.spec.get("containers"))
 
     def deployment(self) -> dict[str, Any]:
-        """The Deployment: its pods have the labels of the workload."""
+        """Return the Deployment: its pods have the labels of the workload."""
         own = as_map(without_marks(as_map(self.workload.value.get("metadata"))).get("labels"))
         labels = dict(own) or {"app": self.workload.name}
         template = {"metadata": {"labels": labels}, "spec": self._pod()}
@@ -177,7 +179,7 @@ class Translation:
         return deployment_of(self.workload.name, self.workload.namespace, spec, own)
 
     def config_maps(self) -> Iterator[dict[str, Any]]:
-        """The files of each container that are written in the workload."""
+        """Yield the files of each container that are written in the workload."""
         for container in self.containers:
             files = {each.key: each.value for each in _files(container) if each.value is not None}
             if files:
@@ -185,7 +187,7 @@ class Translation:
                 yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": files}
 
     def problems(self) -> Iterator[Problem]:
-        """What keeps the Deployment from being made."""
+        """Yield what keeps the Deployment from being made."""
         if not self.containers:
             message = "has no containers, so there is nothing to run"
             yield self.workload.problem(("spec",), message, "add spec.containers")
@@ -199,7 +201,7 @@ class Translation:
             yield from self._of_files(place, container)
 
     def lost(self) -> Iterator[Problem]:
-        """The volumes that the pods are without: nobody says what they are of."""
+        """Yield the volumes that the pods are without: nobody says what they are of."""
         for number, container in enumerate(self.containers):
             for index, each in enumerate(_volumes(container)):
                 if not _is_ephemeral(each):

@@ -33,7 +33,7 @@ _PREFIXES: Mapping[str, tuple[str, ...]] = {
 
 
 def marks_of(metadata: Metadata) -> Iterator[tuple[str, str]]:
-    """The marks of other tools: each ``labels`` or ``annotations``, and its key.
+    """Yield the marks of other tools: each ``labels`` or ``annotations``, and its key.
 
     >>> list(marks_of({"labels": {"app": "web", "argocd.argoproj.io/instance": "shop"}}))
     [('labels', 'argocd.argoproj.io/instance')]
@@ -57,7 +57,7 @@ class Mark:
 
 
 def marks_in_file(metadata: Metadata) -> Iterator[Mark]:
-    """The marks of other tools in metadata that a file says, which have no managed fields.
+    """Yield the marks of other tools in metadata that a file says, which have no managed fields.
 
     `INSTANCE` is one only where Argo CD has left another mark, and none by which it tracks: charts have it, too, and so
     have the files that are rendered from them. `MANAGED_BY` is none: the agent writes its own.
@@ -100,7 +100,7 @@ def without_marks(metadata: Metadata) -> dict[str, Any]:
 
 
 def tool_of(metadata: Metadata) -> str:
-    """The tool that applies an object, as far as its marks say; empty where none does.
+    """Return the tool that applies an object, as far as its marks say; empty where none does.
 
     >>> tool_of({"labels": {"app.kubernetes.io/managed-by": "Helm"}})
     'Helm'
@@ -230,7 +230,7 @@ _OF_OAM = {
 
 
 def left_out(kind: str, api: str) -> str:
-    """What to do with an object that has no place in an app's folder; empty where it has one, or is unknown.
+    """Return what to do with an object that has no place in an app's folder; empty where it has one, or is unknown.
 
     >>> left_out("Application", "core.oam.dev/v1beta1"), left_out("Application", "argoproj.io/v1alpha1")
     ('render it with `vela dry-run`, and import the workloads', '')
@@ -239,7 +239,7 @@ def left_out(kind: str, api: str) -> str:
 
 
 def is_known(kind: str, api: str) -> bool:
-    """Whether a kind of an API version is imported.
+    """Return whether a kind of an API version is imported.
 
     >>> is_known("Rollout", "argoproj.io/v1alpha1"), is_known("Rollout", "example.com/v1")
     (True, False)
@@ -248,8 +248,8 @@ def is_known(kind: str, api: str) -> bool:
 
 
 def instead_of(kind: str, api: str) -> str:
-    """What was meant by a kind that is not imported, of a group whose kinds are: another version of it, or a slip of
-    the finger; empty where it is a kind of its own.
+    """Return what was meant by a kind that is not imported, of a group whose kinds are: another version of it, or a
+    slip of the finger; empty where it is a kind of its own.
 
     >>> instead_of("Deployment", "extensions/v1beta1"), instead_of("Deploymnet", "apps/v1")
     ('write apiVersion: apps/v1', 'did you mean Deployment?')

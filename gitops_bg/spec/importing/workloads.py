@@ -31,7 +31,7 @@ DEPLOYMENT_FIELDS: Table = {
 
 
 def draft_of_deployment(deployment: Manifest) -> AppDraft:
-    """The app that a Deployment becomes: the target is the Deployment as it is."""
+    """Return the app that a Deployment becomes: the target is the Deployment as it is."""
     app = AppKey(deployment.namespace, deployment.name)
     draft = AppDraft(app, deployment, deployment, target_of(deployment))
     for key in ("progressDeadlineSeconds", "revisionHistoryLimit"):
@@ -116,7 +116,7 @@ _OF_CANARY = {
 
 
 def draft_of_rollout(rollout: Manifest, workload: Manifest | None) -> AppDraft:
-    """The app that a Rollout becomes; ``workload`` is the object that its workloadRef names."""
+    """Return the app that a Rollout becomes; ``workload`` is the object that its workloadRef names."""
     draft = _with_workload(rollout, workload) if workload else _with_template(rollout)
     spec = rollout.spec
     for key in _SAME:
@@ -224,7 +224,7 @@ def _anti_affinity(theirs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def template_names(draft: AppDraft) -> list[tuple[tuple[str | int, ...], str]]:
-    """The AnalysisTemplates that an app names, each with its place in the Rollout."""
+    """Return the AnalysisTemplates that an app names, each with its place in the Rollout."""
     found: list[tuple[tuple[str | int, ...], str]] = []
     for field in ("prePromotionAnalysis", "postPromotionAnalysis"):
         templates = as_map(draft.blue_green.get(field)).get("templates")
@@ -243,7 +243,7 @@ BGD_FIELDS: Table = imported("replicas", "podSpec", "template")
 
 
 def draft_of_bgd(bgd: Manifest) -> AppDraft:
-    """The app that a BlueGreenDeployment becomes: it promotes by itself, and has the one Service, 80 to 443."""
+    """Return the app that a BlueGreenDeployment becomes: it promotes by itself, and has the one Service, 80 to 443."""
     spec = as_map(cleaned(bgd.value).get("spec"))
     pods = as_map(spec.get("template")) or {"spec": spec.get("podSpec") or {}}
     labels = as_map(as_map(pods.get("metadata")).get("labels")) or {"app": bgd.name}
@@ -266,7 +266,7 @@ def draft_of_bgd(bgd: Manifest) -> AppDraft:
 
 
 def service_of_bgd(draft: AppDraft) -> dict[str, Any]:
-    """The Service as bgd-controller makes it (bgd-controller.md §1)."""
+    """Return the Service as bgd-controller makes it (bgd-controller.md §1)."""
     return {
         "apiVersion": "v1",
         "kind": "Service",

@@ -126,7 +126,7 @@ Scaler = Hpa | ScaledObject
 
 
 def read_autoscaler(document: Document, target: Mapping[str, Any]) -> tuple[Scaler | None, tuple[Problem, ...]]:
-    """An autoscaler that scales the target (a manifest); None and the problems where it is invalid."""
+    """Return an autoscaler that scales the target (a manifest); None and the problems where it is invalid."""
     model: type[Hpa] | type[ScaledObject] = Hpa if document.value["kind"] == HPA else ScaledObject
     found, problems = validate(model, document)
     if found is not None:
@@ -141,7 +141,7 @@ def copy_of(
     service: str,
     live_name: Callable[[str], str] = str,
 ) -> tuple[Autoscaler, dict[str, Any]]:
-    """The core's view of an autoscaler, and the manifest of its copy.
+    """Return the core's view of an autoscaler, and the manifest of its copy.
 
     ``service`` carries live traffic; ``live_name`` makes names of the folder those that they have in the cluster.
     """
@@ -159,7 +159,7 @@ def copy_of(
 
 
 def copy_name(name: str) -> str:
-    """The name of the copy of an autoscaler, and of the HPA that KEDA makes of it, as Flagger's.
+    """Return the name of the copy of an autoscaler, and of the HPA that KEDA makes of it, as Flagger's.
 
     >>> copy_name("web")
     'web-primary'
@@ -168,7 +168,7 @@ def copy_name(name: str) -> str:
 
 
 def bounds_of(scaler: Scaler, written: Mapping[str, Any], ref: AutoscalerRef | None) -> tuple[int, int]:
-    """The bounds of the copy: the fewest and the most pods of the serving version."""
+    """Return the bounds of the copy: the fewest and the most pods of the serving version."""
     own = _own_bounds(ref.primary_scaler_replicas if ref else None)
     pairs = zip(scaler.spec.bounds, own, strict=True)
     lowest, highest = (theirs if bound is None else bound for theirs, bound in pairs)

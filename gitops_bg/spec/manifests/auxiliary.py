@@ -88,7 +88,7 @@ class FolderContent:
 
 
 def auxiliary_of(folder: FolderContent) -> tuple[AuxiliaryObjects, tuple[Problem, ...]]:
-    """The valid auxiliary objects, and the problems of the others. Folders without any share a value."""
+    """Return the valid auxiliary objects, and the problems of the others. Folders without any share a value."""
     found, problems = _Reading(folder).read()
     return next((each for each in (NO_AUXILIARY_OBJECTS, UNKNOWN) if each == found), found), problems
 

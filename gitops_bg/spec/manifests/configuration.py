@@ -63,7 +63,7 @@ its items.
 
 
 def references(template: Any) -> frozenset[Named]:
-    """Every ConfigMap and Secret that a pod template refers to, optional or not.
+    """Return every ConfigMap and Secret that a pod template refers to, optional or not.
 
     >>> pod = {"volumes": [{"configMap": {"name": "web"}}], "imagePullSecrets": [{"name": "registry"}]}
     >>> sorted(references({"spec": pod}))
@@ -127,7 +127,7 @@ class Configuration:
 
 
 def configuration_of(kind: str, name: str, body: Mapping[str, Any]) -> Configuration:
-    """The content of a valid object: a manifest, an item of primary.yaml, a live copy of ``name``.
+    """Return the content of a valid object: a manifest, an item of primary.yaml, a live copy of ``name``.
 
     ``stringData`` of a Secret becomes part of its ``data``, and its type is left out where it is the default. Raises
     ``ValueError`` for invalid base64.
@@ -148,12 +148,13 @@ def configuration_of(kind: str, name: str, body: Mapping[str, Any]) -> Configura
 
 
 def find(configuration: Iterable[Configuration], ref: ConfigurationRef) -> Configuration | None:
-    """The configuration that ``ref`` refers to, or None."""
+    """Return the configuration that ``ref`` refers to, or None."""
     return next((each for each in configuration if each.ref == ref), None)
 
 
 def is_tracked(manifest: Mapping[str, Any], referred_to: frozenset[Named]) -> bool:
-    """Whether a manifest of an app's folder is part of its versions: its pod template refers to it (`references`).
+    """Return whether a manifest of an app's folder is part of its versions: its pod template refers to it
+    (`references`).
 
     An annotation excludes it, and so does a type of Secret that works only under its own name.
 
@@ -169,7 +170,7 @@ def is_tracked(manifest: Mapping[str, Any], referred_to: frozenset[Named]) -> bo
 
 
 def listing(configuration: Iterable[Configuration]) -> list[dict[str, Any]]:
-    """The configuration items of primary.yaml, in the order of the digest, with keys in a fixed order."""
+    """Return the configuration items of primary.yaml, in the order of the digest, with keys in a fixed order."""
     keys = ("kind", "name", "type", "data", "binaryData")
     ordered = sorted(configuration, key=lambda each: each.ref)
     return [{key: each.content[key] for key in keys if key in each.content} for each in ordered]
@@ -186,7 +187,9 @@ def text_of(refs: Iterable[ConfigurationRef]) -> str:
 
 
 def refs_in(text: str) -> tuple[ConfigurationRef, ...]:
-    """The references in a text of `text_of`; none where somebody else wrote it: the snapshot is then not genuine."""
+    """Return the references in a text of `text_of`; none where somebody else wrote it: the snapshot is then not
+    genuine.
+    """
     try:
         return tuple(ConfigurationRef(*map(str, item)) for item in read_json(text)) if text else ()
     except (ValueError, TypeError):
@@ -222,7 +225,7 @@ _CERTAINLY_FITS = 50_000  # Characters of JSON; its YAML never exceeds MAX_BYTES
 
 
 def check_configuration(document: Document) -> Iterator[Problem]:
-    """The problems of a ConfigMap or Secret of a folder, without its values."""
+    """Yield the problems of a ConfigMap or Secret of a folder, without its values."""
     body, is_secret = document.value, document.value["kind"] == SECRET
     if "sops" in body:
         remedy = "apply the decrypted object by other means, and take this file out of the folder of the app"
@@ -329,7 +332,7 @@ NOTHING = Tracked()
 
 
 def track(target: Document, manifests: Mapping[Named, Document]) -> Tracked:
-    """The configuration of the target in ``target``; with problems, none of it may be used."""
+    """Return the configuration of the target in ``target``; with problems, none of it may be used."""
     wanted = references(template_of(target.value))
     if not wanted:
         return NOTHING

@@ -50,7 +50,7 @@ class Difference:
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
-    """The differences, by path. Items of lists are matched by their ``name``, where all have one."""
+    """Return the differences, by path. Items of lists are matched by their ``name``, where all have one."""
     from deepdiff import DeepDiff
 
     marks = Marks()
@@ -91,12 +91,12 @@ class Marks:
         self._given: dict[str, str] = {}
 
     def of(self, secret: str) -> str:
-        """The mark of a secret."""
+        """Return the mark of a secret."""
         return self._given.setdefault(secret, f"*** (#{len(self._given) + 1})")
 
 
 def looks_secret(name: str) -> bool:
-    """Whether the name suggests that its value belongs in a Secret."""
+    """Return whether the name suggests that its value belongs in a Secret."""
     return _SECRET_NAME.search(name) is not None
 
 
@@ -146,7 +146,7 @@ def _written(path: Sequence[Any]) -> str:
 
 
 def field_of(path: str, key: str) -> str:
-    """The path of a key below a path.
+    """Return the path of a key below a path.
 
     >>> field_of("data", "color"), field_of("data", "app.conf")
     ('data.color', 'data["app.conf"]')

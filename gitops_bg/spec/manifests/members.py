@@ -18,7 +18,7 @@ from gitops_bg.spec.yaml.scalars import Path
 
 
 def implied_app(member: MemberFolder) -> bytes:
-    """The app.yaml that counts where a member's folder has none.
+    """Return the app.yaml that counts where a member's folder has none.
 
     >>> from gitops_bg.core.model.version import GroupKey
     >>> print(implied_app(MemberFolder(GroupKey("shop", "store"), "v1", "cart")).decode())
@@ -48,8 +48,8 @@ spec:
 
 
 def as_own(document: Document) -> Document:
-    """An app.yaml, a target or a Service as the folder of its member means it: what was copied from another version
-    names that one.
+    """Return an app.yaml, a target or a Service as the folder of its member means it: what was copied from another
+    version names that one.
     """
     member = member_of(document.folder)
     name = value_at(document.value, ("metadata", "name"))
@@ -79,7 +79,8 @@ def _with_value(value: Mapping[str, Any], place: Path, to: Any) -> dict[str, Any
 
 
 def live_name(folder: str, name: str) -> str:
-    """The name that an object of an app's folder has in the cluster, where it is live beside the versions of the app.
+    """Return the name that an object of an app's folder has in the cluster, where it is live beside the versions of the
+    app.
 
     >>> live_name("apps/shop/cart", "settings")
     'settings'
@@ -91,7 +92,7 @@ def live_name(folder: str, name: str) -> str:
 
 
 def renamed(document: Document, name: str) -> Document:
-    """The same document with another name; its problems keep their places."""
+    """Return the same document with another name; its problems keep their places."""
     value = document.value
     if value["metadata"]["name"] == name:
         return document
@@ -99,7 +100,7 @@ def renamed(document: Document, name: str) -> Document:
 
 
 def own_budget(document: Document) -> Document:
-    """A PodDisruptionBudget of a member as it is live: of its own name, and for no pods of another version.
+    """Return a PodDisruptionBudget of a member as it is live: of its own name, and for no pods of another version.
 
     Kubernetes evicts no pod that several budgets are for.
     https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
@@ -117,7 +118,7 @@ def own_budget(document: Document) -> Document:
 def live_services(
     folder: str, services: Mapping[str, Document], app: Document | None
 ) -> tuple[dict[str, Document], tuple[Problem, ...]]:
-    """The Services of a folder by the names that they have in the cluster, and the problems of those left out.
+    """Return the Services of a folder by the names that they have in the cluster, and the problems of those left out.
 
     The Service of a member has the service's name in Git, or already the app's. Further ones must be named by ``app``,
     its app.yaml; where that cannot be read (None), they may be.

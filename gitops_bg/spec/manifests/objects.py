@@ -121,7 +121,7 @@ class MatchExpression(Loose):
     values: list[str] | None = None
 
     def matches(self, labels: dict[str, str]) -> bool:
-        """Whether labels fulfil the requirement, by the rules of Kubernetes' label selectors."""
+        """Return whether labels fulfil the requirement, by the rules of Kubernetes' label selectors."""
         present, value = self.key in labels, labels.get(self.key)
         match self.operator:
             case "In":
@@ -219,12 +219,12 @@ def check_supported(document: Document, found: Object) -> Iterator[Problem]:
 
 
 def kind_in(written: Any) -> Any:
-    """The kind of an object as written, whatever it is; None where there is none."""
+    """Return the kind of an object as written, whatever it is; None where there is none."""
     return written.get("kind") if isinstance(written, Mapping) else None
 
 
 def model_of(written: Any) -> type[Applied]:
-    """The model of an object of an app's folder beside its own three files."""
+    """Return the model of an object of an app's folder beside its own three files."""
     return ServiceObject if kind_in(written) == "Service" else Applied
 
 
@@ -271,7 +271,7 @@ _INSTEAD_OF_APP = {
 
 
 def instead_of_app(kind: object) -> str:
-    """The remedy for an object that is no app, in place of app.yaml; empty where its fields tell more.
+    """Return the remedy for an object that is no app, in place of app.yaml; empty where its fields tell more.
 
     >>> instead_of_app("Deployment"), instead_of_app("BlueGreenDeployment")
     ('it is the target: call the file target.yaml, and write app.yaml beside it', '')
@@ -280,7 +280,7 @@ def instead_of_app(kind: object) -> str:
 
 
 def remedy_for(kind: str, allowed: str) -> str:
-    """Where an object of a kind belongs that no app's folder may have; ``allowed``: the kinds that it may.
+    """Return where an object of a kind belongs that no app's folder may have; ``allowed``: the kinds that it may.
 
     >>> remedy_for("Ingress", "Service")[:57]
     'it leads to the active Service, whose name never changes:'
@@ -305,7 +305,7 @@ _OF_HELM = re.compile(
 def unrendered(
     file: str, data: bytes, problems: Sequence[Problem], *, holds_texts: bool = False
 ) -> tuple[Problem, ...]:
-    """The problem of a manifest that is a template; none where it is none, or only looks like one.
+    """Return the problem of a manifest that is a template; none where it is none, or only looks like one.
 
     It is one where one of the ``problems`` that it has as YAML is at braces, and where it asks for what helm alone
     knows; unless it ``holds_texts``, as a ConfigMap does: those are for whoever reads it.
@@ -331,6 +331,6 @@ def _braces_at(text: str, problems: Sequence[Problem]) -> int | None:
 
 
 def unrendered_file(path: str) -> Problem | None:
-    """The problem of a file that only kustomize or helm reads."""
+    """Return the problem of a file that only kustomize or helm reads."""
     remedy = UNRENDERED_FILES.get(path.rpartition("/")[2])
     return Problem(path, "is not run: the agent renders nothing", 1, 1, remedy=remedy) if remedy else None

@@ -95,7 +95,7 @@ class TargetFile:
 
 
 def read_target(document: Document, app: AppKey) -> tuple[TargetFile | None, tuple[Problem, ...]]:
-    """The target of ``app``; None and all its problems where it is invalid.
+    """Return the target of ``app``; None and all its problems where it is invalid.
 
     That of a release group's member may have the service's name: the same in every version.
     """
@@ -118,7 +118,7 @@ def read_target(document: Document, app: AppKey) -> tuple[TargetFile | None, tup
 
 
 def pod_paths(manifest: Mapping[str, Any]) -> PodPaths:
-    """Where a workload has its pod template.
+    """Return where a workload has its pod template.
 
     >>> pod_paths({"kind": "Deployment"}).spec, pod_paths({"kind": "PodTemplate"}).spec
     (('spec', 'template', 'spec'), ('template', 'spec'))
@@ -128,7 +128,7 @@ def pod_paths(manifest: Mapping[str, Any]) -> PodPaths:
 
 
 def template_of(manifest: Mapping[str, Any]) -> Any:
-    """The pod template of a workload, whatever it is; None where there is none.
+    """Return the pod template of a workload, whatever it is; None where there is none.
 
     That of a PodSpecWorkload is the one that OAM's controller makes: its pods have the labels and annotations of the
     workload, and `COMPONENT` (kubevela v1.0, pkg/controller/standard.oam.dev/v1alpha1/podspecworkload).
@@ -147,20 +147,22 @@ def template_of(manifest: Mapping[str, Any]) -> Any:
 
 
 def value_at(value: Any, path: Path) -> Any:
-    """The value at a path of a manifest; None where the path leads nowhere."""
+    """Return the value at a path of a manifest; None where the path leads nowhere."""
     for part in path:
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
 
 
 def metadata_of(document: Document | None, field: str) -> tuple[tuple[str, str], ...]:
-    """The labels or annotations of a document, even if the document is not usable as a whole."""
+    """Return the labels or annotations of a document, even if the document is not usable as a whole."""
     found = value_at(document.value, ("metadata", field)) if document else None
     return tuple(sorted((str(key), str(value)) for key, value in found.items())) if isinstance(found, Mapping) else ()
 
 
 def match_labels(document: Document | None) -> Mapping[str, str]:
-    """The labels with which a valid target selects its pods, each with its value; none without such a selector."""
+    """Return the labels with which a valid target selects its pods, each with its value; none without such a
+    selector.
+    """
     if document and _is_of_oam(document):
         return {COMPONENT: template_of(document.value)["metadata"]["labels"][COMPONENT]}
     labels = value_at(document.value, ("spec", "selector", "matchLabels")) if document else None
@@ -168,7 +170,7 @@ def match_labels(document: Document | None) -> Mapping[str, str]:
 
 
 def selected_labels(document: Document | None) -> Mapping[str, str]:
-    """The labels by which a target selects its pods, each with its field; even if the target is invalid."""
+    """Return the labels by which a target selects its pods, each with its field; even if the target is invalid."""
     if document and _is_of_oam(document):
         return {COMPONENT: "metadata.name"}
     selector = value_at(document.value, ("spec", "selector")) if document else None

@@ -68,7 +68,7 @@ EXTERNAL = "ExternalName"
 def ports_in_git(
     strategy: Strategy, services: Mapping[str, Mapping[str, Any]], *, whole: bool
 ) -> Iterator[ServicePorts]:
-    """The ports of each Service of an app and of its folder; empty where they are derived from its pods.
+    """Yield the ports of each Service of an app and of its folder; empty where they are derived from its pods.
 
     A preview Service without a manifest has those of the active one: who tries a version there calls it as clients do.
     Unless the whole folder could be read (``whole``), a Service that is missing there is left out.
@@ -91,7 +91,7 @@ def _ports(manifest: Mapping[str, Any]) -> str:
 
 
 def is_external(document: Document) -> bool:
-    """Whether a Service is only another name of something else, so that it can have no pods."""
+    """Return whether a Service is only another name of something else, so that it can have no pods."""
     return bool((document.value.get("spec") or {}).get("type") == EXTERNAL)
 
 
@@ -115,7 +115,7 @@ def check_ports(document: Document) -> Iterator[Problem]:
 
 
 def check_service(document: Document, target_file: str, template: str) -> Iterator[Problem]:
-    """All reasons why pods of a template (empty: unknown) would not get the traffic of a Service."""
+    """Yield all reasons why pods of a template (empty: unknown) would not get the traffic of a Service."""
     spec = document.value.get("spec") or {}
     if is_external(document):
         message = "ExternalName has no pods behind it, so its traffic cannot be moved"
@@ -142,12 +142,12 @@ Object = dict[str, Any]
 
 
 def http_route_spec(route: HttpRoute) -> Object:
-    """The spec of an HTTPRoute."""
+    """Return the spec of an HTTPRoute."""
     return _spec(route, list(map(_rule, route.rules)))
 
 
 def grpc_route_spec(route: HttpRoute) -> Object:
-    """The spec of a GRPCRoute with the same rules; gRPC has no paths, so only headers match."""
+    """Return the spec of a GRPCRoute with the same rules; gRPC has no paths, so only headers match."""
     return _spec(route, [_grpc_rule(rule) for rule in route.rules])
 
 
@@ -188,7 +188,7 @@ def _rule(rule: HttpRule) -> Object:
 
 
 def rewritten_path(matched: PathKind, by: str) -> Object:
-    """How the path of a request is rewritten: the prefix that was ``matched``, else the whole path."""
+    """Return how the path of a request is rewritten: the prefix that was ``matched``, else the whole path."""
     if matched is PathKind.PREFIX:
         return {"type": "ReplacePrefixMatch", "replacePrefixMatch": by}
     return {"type": "ReplaceFullPath", "replaceFullPath": by}

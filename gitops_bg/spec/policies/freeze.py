@@ -33,12 +33,12 @@ class Freeze:
     reason: str
 
     def is_over(self, now: datetime) -> bool:
-        """Whether it has ended by itself."""
+        """Return whether it has ended by itself."""
         return self.end is not None and self.end <= now
 
 
 def freeze_file(namespace: str) -> str:
-    """The path of the file that `freeze` writes; the empty namespace stands for all apps.
+    """Return the path of the file that `freeze` writes; the empty namespace stands for all apps.
 
     >>> freeze_file(""), freeze_file("shop")
     ('policies/gitops-bg-freeze.yaml', 'policies/gitops-bg-freeze-shop.yaml')
@@ -47,7 +47,7 @@ def freeze_file(namespace: str) -> str:
 
 
 def freeze_files(namespace: str) -> tuple[str, str]:
-    """The paths under which `freeze` has ever written, the present one first.
+    """Return the paths under which `freeze` has ever written, the present one first.
 
     >>> freeze_files("shop")
     ('policies/gitops-bg-freeze-shop.yaml', 'policies/freeze-shop.yaml')

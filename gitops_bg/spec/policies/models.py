@@ -285,7 +285,7 @@ class PersonEntry(Model):
         return self
 
     def known_by(self) -> set[str]:
-        """The names, addresses and ids that identify them."""
+        """Return the names, addresses and ids that identify them."""
         ids = {f"{kind} id {number}" for key, number in (self.forge or {}).items() for kind in FORGES[key]}
         keys = {f"signer {name}" for name in self.signers or ()}
         return ids | keys | {email.lower() for email in self.emails or ()}

@@ -58,7 +58,7 @@ class Directory:
     """Why nobody can tell who is who: the file exists, and neither it nor a former content of it can be read."""
 
     def groups_of(self, name: str) -> frozenset[str]:
-        """The groups of somebody by their name; none of whom the file does not have."""
+        """Return the groups of somebody by their name; none of whom the file does not have."""
         found = (person.groups or () for person in self.people if person.name == name)
         return frozenset(next(found, ()))
 
@@ -99,7 +99,7 @@ class Directory:
 
 
 def may_be_one(person: Person, account: Account) -> bool:
-    """Whether a commit may be by the owner of an account, where people.yaml has neither.
+    """Return whether a commit may be by the owner of an account, where people.yaml has neither.
 
     It takes approvals away and gives none, so a login may be believed here.
 
@@ -118,7 +118,7 @@ def may_be_one(person: Person, account: Account) -> bool:
 
 
 def written_by(commit: CommitFacts) -> tuple[Person, ...]:
-    """The author of a commit, and all whom its message names as co-authors, wherever a squash put that.
+    """Return the author of a commit, and all whom its message names as co-authors, wherever a squash put that.
 
     Naming too many is safe: it takes approvals away and gives none.
 
@@ -196,7 +196,9 @@ def nobody(principal: str) -> str:
 
 
 def check_signers(people: PeopleFile, signers: File | None) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-    """What is wrong with the file of signers, and with the names of people in it; and notes on names of nobody."""
+    """Return what is wrong with the file of signers, and with the names of people in it; and notes on names of
+    nobody.
+    """
     if isinstance(signers, Problem):
         return (signers,), ()
     names = dict(_names(signers or b""))
@@ -206,7 +208,9 @@ def check_signers(people: PeopleFile, signers: File | None) -> tuple[tuple[Probl
 
 
 def check_keys(path: str, signers: bytes) -> tuple[Problem, ...]:
-    """What is wrong with a file of allowed signers that nobody's names refer to; one without a key is wrong, too."""
+    """Return what is wrong with a file of allowed signers that nobody's names refer to; one without a key is wrong,
+    too.
+    """
     found = [(number, line.strip()) for number, line in enumerate(signers.decode(errors="replace").split("\n"), 1)]
     written = [(number, text) for number, text in found if text and not text.startswith("#")]
     if not written:
