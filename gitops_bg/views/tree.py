@@ -135,7 +135,7 @@ def _replica_set(app_view: AppView, version: Version, each: ReplicaSet, now: dat
         age(each.created, now),
         _pods(app_view, version, each, now),
         "red" if failed else {"ScaledDown": "dim", "Progressing": "cyan"}.get(each.status, ""),
-        tuple(_pod(pod, now) for pod in app_view.pods_of(each)),
+        tuple(_pod(pod, now, _header_lines(app_view)) for pod in app_view.pods_of(each)),
     )
 
 
@@ -154,9 +154,9 @@ def _delay(app_view: AppView, version: Version, now: datetime) -> list[str]:
     return [f"delay:{spoken(left)}" if left > 0 else "delay:passed"]
 
 
-def _pod(pod: Pod, now: datetime) -> Branch:
+def _pod(pod: Pod, now: datetime, told: Iterable[str]) -> Branch:
     info = f"ready:{pod.ready}/{pod.containers}" + (f", restarts:{pod.restarts}" if pod.restarts else "")
-    info += f", {pod.message}" if pod.message else ""
+    info += f", {pod.message}" if pod.message and not any(pod.message in each for each in told) else ""
     return Branch(f"□ {pod.name}", "Pod", pod.phase, age(pod.created, now), info, "" if pod.is_ready else "yellow")
 
 

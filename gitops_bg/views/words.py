@@ -56,12 +56,18 @@ def age(created: str, now: datetime) -> str:
 
 
 def without_repeated_reason(sentence: str, told: Iterable[str]) -> str:
-    """Leave out the reason of a sentence, behind its first colon, where a line above has told it.
+    """Leave out the reason of a sentence, behind its first colon, where a line above has told it; all of it, where that
+    line is the sentence itself.
 
+    >>> without_repeated_reason("waiting for its 2 pods", ["waiting for its 2 pods"])
+    ''
     >>> without_repeated_reason("on hold: aborted: 5xx", ["aborted: 5xx; `gitops-bg resume shop/web` lifts the hold"])
     'on hold'
     >>> without_repeated_reason("on hold: aborted: 5xx", ["waiting for its 2 pods"])
     'on hold: aborted: 5xx'
     """
+    lines = tuple(told)
+    if sentence in lines:
+        return ""
     what, _, why = sentence.partition(": ")
-    return what if why and any(why in each for each in told) else sentence
+    return what if why and any(why in each for each in lines) else sentence

@@ -15,7 +15,7 @@ from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.views.conditions import advice_lines
 from gitops_bg.views.rows import AnyRow, Row, tells_branches
-from gitops_bg.views.words import style_of
+from gitops_bg.views.words import style_of, without_repeated_reason
 
 if TYPE_CHECKING:
     from gitops_bg.core.model.version import GroupKey
@@ -59,12 +59,12 @@ def table_of(rows: Iterable[AnyRow], now: datetime, *, wide: bool = False) -> Li
     return Listing(columns, (_line(row, columns, now) for row in shown), wide=wide)
 
 
-def drawn(condition: Condition, app: "AppKey | GroupKey", indent: int = 0, told: str = "") -> Group:
-    """Return a condition with its meaning, for people, so many columns from the margin; without its message where that
-    was ``told`` just before.
+def drawn(condition: Condition, app: "AppKey | GroupKey", indent: int = 0, told: str = "", answered: str = "") -> Group:
+    """Return a condition with its meaning, for people, so many columns from the margin; without what was ``told`` of
+    its message just before, and without the command that is ``answered`` here.
     """
-    message = "" if condition.message == told else condition.message
-    return Group(paragraph(_headline(condition, message), indent), _rows(condition, (app,), indent + 2))
+    message = without_repeated_reason(condition.message, (told,))
+    return Group(paragraph(_headline(condition, message), indent), _rows(condition, (app,), indent + 2, answered))
 
 
 def drawn_together(conditions: "Iterable[tuple[AppKey | GroupKey, tuple[Condition, ...]]]") -> Iterator[Group]:
@@ -112,6 +112,6 @@ def _headline(condition: Condition, message: str) -> Text:
     return literal(f"{condition.type}={status}" + (f": {message}" if message else ""), "yellow")
 
 
-def _rows(condition: Condition, apps: "Sequence[AppKey | GroupKey]", indent: int) -> Listing:
-    lines = advice_lines(condition, apps)
+def _rows(condition: Condition, apps: "Sequence[AppKey | GroupKey]", indent: int, answered: str = "") -> Listing:
+    lines = (each for each in advice_lines(condition, apps) if each[1] != answered)
     return facts(((literal(title, "dim"), literal(text, style)) for title, text, style in lines), indent)

@@ -19,7 +19,7 @@ from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.status.group_advice import NextStep, serving_in
 from gitops_bg.views.app import AppView
-from gitops_bg.views.conditions import table_of, troubles
+from gitops_bg.views.conditions import advice_lines, table_of, troubles
 from gitops_bg.views.explanation import Explained, Explanation, ShownGate, pull_sentence, statement_sentence
 from gitops_bg.views.group_tree import GroupView, group_root
 from gitops_bg.views.tree import Branch, header_of, root_of
@@ -98,9 +98,13 @@ def gate_table(gates: Iterable[ShownGate], now: datetime, *, indent: int = 0) ->
     return Listing(columns, (_gate_line(each, now) for each in gates), titles=False, indent=indent)
 
 
-def statement_lines(statements: Statements, name: Callable[[str], str], indent: int) -> Iterator[Listing]:
-    """Return them for people: a sentence each."""
-    return (paragraph(literal(statement_sentence(each, name(each.digest)), "dim"), indent) for each in statements)
+def statement_lines(
+    statements: Statements, name: Callable[[str], str], indent: int, told: Sequence[str] = ()
+) -> Iterator[Listing]:
+    """Return them for people: a sentence each, without a reason that was ``told`` above."""
+    for each in statements:
+        sentence = without_repeated_reason(statement_sentence(each, name(each.digest)), told)
+        yield paragraph(literal(sentence, "dim"), indent)
 
 
 def indented(text: str, style: str = "", indent: int = 2) -> Listing:
@@ -120,13 +124,17 @@ def _parts(
         yield indented(pull_sentence(found.pull))
     told = tuple(troubles(found.conditions, table_of(found.subject)))
     for condition in told:
-        yield drawn(condition, found.subject, 2)
-    yield from statement_lines(found.told, found.name, 2)
+        yield drawn(condition, found.subject, 2, answered=f"gitops-bg explain {found.subject}")
+    messages = tuple(condition.message for condition in told)
+    yield from statement_lines(found.told, found.name, 2, messages)
     yield from versions
     if found.gates:
         yield indented(found.before_gates)
-        messages = [condition.message for condition in told]
-        yield gate_table((_shown(each, messages, outlook is None) for each in found.gates), found.now, indent=2)
+        lines = (line for condition in told for line in advice_lines(condition, (found.subject,)))
+        commands = tuple(text for title, text, _ in lines if title == "by")
+        yield gate_table(
+            (_shown(each, messages, commands, outlook is None) for each in found.gates), found.now, indent=2
+        )
     yield from of_gates
     for action in found.actions:
         yield indented(f"about to be done: {action}")
@@ -134,8 +142,10 @@ def _parts(
         yield outlook
 
 
-def _shown(each: ShownGate, told: Sequence[str], with_advice: bool) -> ShownGate:
-    return replace(each, reason=without_repeated_reason(each.reason, told), advice=each.advice if with_advice else "")
+def _shown(each: ShownGate, told: Sequence[str], commands: Sequence[str], with_advice: bool) -> ShownGate:
+    """Leave out what stands above: a reason that was ``told``, and advice whose command is one of the ``commands``."""
+    advises = with_advice and not any(command in each.advice for command in commands)
+    return replace(each, reason=without_repeated_reason(each.reason, told), advice=each.advice if advises else "")
 
 
 def _gate_line(each: ShownGate, now: datetime) -> Line:

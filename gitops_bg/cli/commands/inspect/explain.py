@@ -39,6 +39,7 @@ from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import AuthenticationFailed, BranchMissing, RemoteUnreachable
 from gitops_bg.spec.app.primary import ConfigurationChange
 from gitops_bg.spec.codec import to_json
+from gitops_bg.views.conditions import table_of, troubles
 from gitops_bg.views.differences import changes_to
 from gitops_bg.views.explanation import (
     Explained,
@@ -258,7 +259,10 @@ def _of_the_pods(found: _Findings) -> Iterator[RenderableType]:
         if told:
             yield indented(told.reason, "yellow")
             yield indented(told.advice, "cyan", 4)
+    shown = [each.message for each in troubles(found.decision.conditions, table_of(found.facts.app))]
     for trouble in found.troubles:
-        yield indented(str(trouble), "red")
+        is_shown = any(trouble.message and trouble.message in each for each in shown)
+        if not is_shown:
+            yield indented(str(trouble), "red")
         if trouble.advice:
-            yield indented(trouble.advice, "cyan", 4)
+            yield indented(trouble.advice, "cyan", 2 if is_shown else 4)

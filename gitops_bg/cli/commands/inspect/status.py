@@ -246,7 +246,7 @@ class _StatePrinter:
             if found.pull_request:
                 self._output.line(f"  pull request {found.pull_request}")
             for each in found.demands:
-                self._output.show(drawn(each, self._app, 2))
+                self._output.show(drawn(each, self._app, 2, told=found.message))
 
 
 def standing_of(app: AppKey, body: Mapping[str, Any]) -> AppStanding:

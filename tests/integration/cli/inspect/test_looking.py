@@ -134,7 +134,7 @@ def test_one_app_is_a_tree_of_versions_pods_services_and_gates(cli: Cli, waiting
     assert shown.count("Pod Running") == 4
     assert "⇄ web Service active → v1 (v1) blue, 2 ready endpoints" in shown
     assert "⇄ web-preview Service preview → v2 (v2) green" in shown
-    assert "⊞ approval Gate shut waiting for the promotion branch to be merged" in shown
+    assert "⊞ approval Gate shut" in shown
     [answer] = cli.json(verb, str(waiting.key))["items"]
     assert [(each["version"], each["live"], len(each["pods"])) for each in answer["versions"]] == [
         (1, True, 2),
