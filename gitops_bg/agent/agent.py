@@ -90,8 +90,8 @@ class Agent:
         self._stopped = threading.Event()
         self._stood: tuple[bool, str, bool] | None = None
         self._crash: BaseException | None = None
-        self.on_shown: Callable[[AppOrGroup], None] = lambda _: None
-        """Called with what may be shown otherwise from now on: it was looked at, or changed. On any thread."""
+        self.listeners: list[Callable[[AppOrGroup], None]] = []
+        """Each is called with what may be shown otherwise from now on: it was looked at, or changed. On any thread."""
         self.queue = WorkQueue()
         self.leadership = Leadership(_lease(settings, self.metrics), self._led)
         self._timers = Timers(clock, self._wake_one, self._crashed)
@@ -352,6 +352,10 @@ class Agent:
         self._crash = error
         self._stopped.set()
 
+    def _shown_anew(self, subject: AppOrGroup) -> None:
+        for listener in self.listeners:
+            listener(subject)
+
     # --- what wakes ---------------------------------------------------------------------------------------------
 
     def wake(self, reason: str) -> None:
@@ -371,7 +375,7 @@ class Agent:
         if self.catalog.asked_looks.add(app, asked):
             self.git.try_again()
             self.forge.poll_soon()
-        self.on_shown(app)
+        self._shown_anew(app)
         self._wake_one(app)
         group = self.members.group_of(app)
         if group is not None:
@@ -500,7 +504,7 @@ class Agent:
             self._failures.failed(subject, error)
             return
         finally:
-            self.on_shown(subject)
+            self._shown_anew(subject)
         if look is ReconcileResult.WROTE:  # Whether all is well, the pass that follows says.
             self.queue.add(subject, Urgency.WROTE)
             return

@@ -70,7 +70,7 @@ class _Running:
     """What stands for an agent: caches of the cluster, and main, which is read every half a minute. Decides nothing."""
 
     def __init__(self, session: Session, kube: ClusterOptions, namespace: str) -> None:
-        self.on_shown: Callable[[AppOrGroup], None] = lambda _: None
+        self.listeners: list[Callable[[AppOrGroup], None]] = []
         namespaces = [namespace] if namespace else []
         self.catalog: Catalog = session.catalog(namespaces, of_groups=True)
         self.cluster = Cluster.watching(
@@ -85,7 +85,8 @@ class _Running:
         )
 
     def _changed(self, subject: AppOrGroup) -> None:
-        self.on_shown(subject)
+        for listener in self.listeners:
+            listener(subject)
 
     def readiness_problems(self) -> list[str]:
         """Why what is shown may be no longer so."""
@@ -99,7 +100,7 @@ class _Running:
             self._looking.clear()
             try:
                 for subject in self.catalog.refresh().dirty if not self._stopped.is_set() else ():
-                    self.on_shown(subject)
+                    self._changed(subject)
                 self._unread = ""
             except GitopsBgError as error:
                 self._unread = str(error)

@@ -60,8 +60,10 @@ class Running(Protocol):
         """What may be asked of apps."""
         ...
 
-    on_shown: Callable[[AppOrGroup], None]
-    """Called with what changed, on any thread."""
+    @property
+    def listeners(self) -> list[Callable[[AppOrGroup], None]]:
+        """Who is called with what changed, on any thread."""
+        ...
 
     def readiness_problems(self) -> list[str]:
         """What is wrong with what it knows."""
@@ -88,7 +90,7 @@ class Source:
         self._running = running
         self.clock = clock
         self.board = Board(running.cluster)
-        running.on_shown = self.board.changed
+        running.listeners.append(self.board.changed)
         self._recent = Recent()
         self._fetched = Recent(_FETCHED_SECONDS)
 

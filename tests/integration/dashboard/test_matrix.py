@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -128,11 +127,8 @@ class Matrix:
 
 
 @pytest.fixture(scope="module")
-def matrix(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matrix]:
-    before = shop.world.agent.on_shown if shop.world.agent is not None else None
-    yield Matrix(shop, tmp_path_factory.mktemp("matrix"))
-    if shop.world.agent is not None and before is not None:
-        shop.world.agent.on_shown = before
+def matrix(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Matrix:
+    return Matrix(shop, tmp_path_factory.mktemp("matrix"))
 
 
 def at(path: str, namespace: str = "shop", name: str = "web") -> str:
