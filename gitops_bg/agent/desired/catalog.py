@@ -13,7 +13,7 @@ from typing import TypeVar
 from gitops_bg.agent.desired.lineage import LASTING_POLLS, Followed, LastPoll, Lineage, PollCounter, RequestedPolls
 from gitops_bg.agent.desired.peers import RolloutRegistry
 from gitops_bg.agent.desired.people import ForgeLookup
-from gitops_bg.agent.desired.policing import PolicyInputs
+from gitops_bg.agent.desired.policy_inputs import PolicyInputs
 from gitops_bg.agent.desired.promoted import Revisions
 from gitops_bg.agent.desired.provenance import Journals, makers_of
 from gitops_bg.agent.desired.reader import MainReader

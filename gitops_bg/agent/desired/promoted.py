@@ -3,7 +3,7 @@ record or from main's past, and what a reviewed commit would promote, with who w
 
 What ``spec.revision`` names takes the target's place before anything is decided, so that it passes every gate as any
 other change of the target does. What nobody knows is a mistake of ``app.yaml``: there is no target then, and nothing is
-scaled. The next version of a release group is in `agent.groups.policing`.
+scaled. The next version of a release group is in `agent.groups.policy_inputs`.
 """
 
 from collections.abc import Callable

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from cachetools import LRUCache
 
+from gitops_bg.agent.desired.document_caches import GroupCache, PolicyCache, SharedDocumentUsers, struck
 from gitops_bg.agent.desired.reading import AppEntry, Reading, unreadable
-from gitops_bg.agent.desired.shelves import GroupCache, PolicyCache, SharedDocumentUsers, struck
 from gitops_bg.agent.runtime.cpu import cpu_limited, outside_cpu_limit
 from gitops_bg.agent.runtime.failures import log_bug, quietly
 from gitops_bg.core.errors import GitopsBgError, InternalError, TookTooLong, guarded

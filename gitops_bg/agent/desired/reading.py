@@ -7,8 +7,8 @@ for everything, so that no decision mixes the head of one main with the files of
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
+from gitops_bg.agent.desired.document_caches import PolicyView
 from gitops_bg.agent.desired.lineage import Followed
-from gitops_bg.agent.desired.shelves import PolicyView
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InternalError
 from gitops_bg.core.model.desired import Problem

@@ -20,7 +20,7 @@ from gitops_bg.agent.groups.leaving import (
     SeenFacts,
 )
 from gitops_bg.agent.groups.members import observed_members
-from gitops_bg.agent.groups.policing import GroupPolicing
+from gitops_bg.agent.groups.policy_inputs import GroupPolicyInputs
 from gitops_bg.agent.runtime.failures import log_bug
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.group_cluster import SeenGroup
@@ -150,7 +150,7 @@ class GroupGatherer:
         self._cluster = cluster
         self._groups = cluster.release_groups
         self._left = LeftGroups(catalog, cluster, self._branches)
-        self._policing = GroupPolicing(catalog.policing, catalog.repository, cluster)
+        self._policing = GroupPolicyInputs(catalog.policing, catalog.repository, cluster)
 
     def gather(self, reading: Reading, group: GroupKey, now: datetime) -> GroupFacts | LeftFacts | None:
         """Read everything about a group; None for one that neither main nor the cluster has, and for one that another

@@ -12,8 +12,8 @@ from typing import Any
 from cachetools import LRUCache
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.document_caches import group_in
 from gitops_bg.agent.desired.reading import Reading
-from gitops_bg.agent.desired.shelves import group_in
 from gitops_bg.agent.groups.members import members_in, why_awaited
 from gitops_bg.agent.reconcile.facts import why_accident
 from gitops_bg.agent.runtime.failures import log_bug

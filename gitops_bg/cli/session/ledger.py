@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from gitops_bg.agent.desired.policing import SignedFacts
+from gitops_bg.agent.desired.policy_inputs import SignedFacts
 from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
 from gitops_bg.cli.output import Output
 from gitops_bg.core.checks.policy_facts import described_by

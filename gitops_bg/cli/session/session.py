@@ -11,8 +11,8 @@ from functools import cached_property, partial
 from types import TracebackType
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.document_caches import asks_about_others
 from gitops_bg.agent.desired.lineage import main_of_live
-from gitops_bg.agent.desired.shelves import asks_about_others
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.reconcile.apps import knowing_one_another, register_rollouts
 from gitops_bg.agent.reconcile.facts import Facts, gather

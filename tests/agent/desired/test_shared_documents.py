@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from gitops_bg.agent.desired import shelves
-from gitops_bg.agent.desired.shelves import _cheap_ones
+from gitops_bg.agent.desired import document_caches
+from gitops_bg.agent.desired.document_caches import _cheap_ones
 from gitops_bg.agent.runtime import cpu
 from gitops_bg.core.model.desired import Problem
 
@@ -23,8 +23,8 @@ def costly(files: object) -> None:
 def test_files_that_cost_too_much_are_left_out_one_by_one_and_once_the_time_of_all_is_used_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shelves, "_FOR_A_FILE", 0.3)
-    monkeypatch.setattr(shelves, "LONGEST", 1.0)
+    monkeypatch.setattr(document_caches, "_FOR_A_FILE", 0.3)
+    monkeypatch.setattr(document_caches, "LONGEST", 1.0)
     files = {"a": b"1", "b": b"1000", "c": b"1", **{f"d{number}": b"20" for number in range(9)}}
     found = dict(_cheap_ones(costly, files))
     assert (found["a"], found["c"]) == (b"1", b"1")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.desired.policing import SignedFacts
+from gitops_bg.agent.desired.policy_inputs import SignedFacts
 from gitops_bg.core.model.policy_facts import CommitFacts, PolicyInput, SignedBy
 from gitops_bg.core.model.policy_rules import BreakGlass, Policy, Proof
 from gitops_bg.repo.read.commits import Around

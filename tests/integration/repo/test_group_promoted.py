@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.desired.people import Circumstances, PeopleFacts
-from gitops_bg.agent.groups.policing import GroupVersions, VersionFolder
+from gitops_bg.agent.groups.policy_inputs import GroupVersions, VersionFolder
 from gitops_bg.core.checks.policy_judge import AskedOfPeople
 from gitops_bg.core.checks.policy_people import approvals, separation, standing
 from gitops_bg.core.model.journal import PullState

@@ -10,8 +10,8 @@ from datetime import datetime
 from functools import cached_property
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.document_caches import asks_about_others
 from gitops_bg.agent.desired.peers import RolloutRegistry
-from gitops_bg.agent.desired.shelves import asks_about_others
 from gitops_bg.agent.groups.facts import GroupFacts, GroupGatherer
 from gitops_bg.agent.groups.leaving import LeftFacts
 from gitops_bg.agent.reconcile.apps import Since, knowing_one_another

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from gitops_bg.agent.desired.policing import SignedFacts
+from gitops_bg.agent.desired.policy_inputs import SignedFacts
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.policy_facts import PolicyInput
 from gitops_bg.core.model.policy_rules import BreakGlass, Policy, Proof

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from gitops_bg.agent.desired import shelves
-from gitops_bg.agent.desired.shelves import GroupCache
+from gitops_bg.agent.desired import document_caches
+from gitops_bg.agent.desired.document_caches import GroupCache
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import GroupKey
@@ -41,7 +41,7 @@ class Main:
         self.trouble: GitopsBgError | None = None
         """Why its history cannot be read."""
         self.searches = 0
-        self.shelf = GroupCache(self._below, self._before)
+        self.cache = GroupCache(self._below, self._before)
         self.library = Library()
 
     def _below(self, folder: str) -> Mapping[str, bytes | Problem]:
@@ -57,13 +57,13 @@ class Main:
 
     def take(self, store: str = "1", blog: str = "1", hidden: Hidden = NOTHING_HIDDEN) -> None:
         self.read.clear()
-        self.shelf.update({STORE: store, BLOG: blog}, hidden, "c" * 40, self.library)
+        self.cache.update({STORE: store, BLOG: blog}, hidden, "c" * 40, self.library)
 
     def valid(self) -> dict[str, bool]:
-        return {group.name: config.desired.is_valid for group, config in self.shelf.view.items()}
+        return {group.name: config.desired.is_valid for group, config in self.cache.view.items()}
 
     def usable(self) -> dict[str, bool]:
-        return {group.name: config.desired.spec is not None for group, config in self.shelf.view.items()}
+        return {group.name: config.desired.spec is not None for group, config in self.cache.view.items()}
 
 
 def test_only_a_folder_that_changed_is_read_again() -> None:
@@ -72,7 +72,7 @@ def test_only_a_folder_that_changed_is_read_again() -> None:
     assert sorted(main.read) == ["groups/shop/blog", "groups/shop/store"]
     main.take(store="2")
     assert main.read == ["groups/shop/store"]
-    main.shelf.update({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40, main.library)
+    main.cache.update({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40, main.library)
     assert (main.usable(), main.read) == ({"blog": True}, ["groups/shop/store"])
 
 
@@ -83,10 +83,10 @@ def test_a_bug_that_one_folder_hits_is_its_problem_alone_and_it_is_read_again(mo
         return load_group(group, *rest)  # type: ignore[arg-type]
 
     main = Main()
-    monkeypatch.setattr(shelves, "load_group", bug)
+    monkeypatch.setattr(document_caches, "load_group", bug)
     main.take()
     assert main.usable() == {"store": False, "blog": True}
-    (problem,) = main.shelf.view[STORE].desired.problems
+    (problem,) = main.cache.view[STORE].desired.problems
     assert "groups/shop/store: " in str(problem)
     assert "too deep" in str(problem)
     monkeypatch.undo()
@@ -100,7 +100,7 @@ def test_what_hides_a_folder_makes_it_unknown_until_it_is_gone() -> None:
     link = Problem("groups/shop", "is a symbolic link")
     main.take(hidden=Hidden({link.file: link}))
     assert main.valid() == {"store": False, "blog": False}
-    assert main.shelf.view[STORE].desired.problems == (link,)
+    assert main.cache.view[STORE].desired.problems == (link,)
     assert main.usable() == {"store": True, "blog": True}, "what it said last holds"
     main.take()
     assert main.valid() == {"store": True, "blog": True}
@@ -121,7 +121,7 @@ def test_a_folder_with_a_mistake_says_what_it_said_last(seen: bool) -> None:
     main, path = Main(), "groups/shop/store/group.yaml"
     if seen:
         main.take()
-        before = main.shelf.view[STORE]
+        before = main.cache.view[STORE]
     else:
         start = "groups/shop/store/"
         own = {name.removeprefix(start): file for name, file in main.files.items() if name.startswith(start)}
@@ -129,7 +129,7 @@ def test_a_folder_with_a_mistake_says_what_it_said_last(seen: bool) -> None:
         main.former = [{**main.files, path: BROKEN}, main.files, {path: b"older"}]
     main.files = {**main.files, path: BROKEN}
     main.take(store="2")
-    config = main.shelf.view[STORE]
+    config = main.cache.view[STORE]
     assert (config.desired.spec, config.desired.versions) == (before.desired.spec, before.desired.versions)
     assert (config.desired.is_valid, config.body) == (False, before.body)
     assert "archiveSise" in str(config.desired.problems)
@@ -141,13 +141,13 @@ def test_a_folder_that_was_never_valid_says_nothing() -> None:
     main.files = {**main.files, path: BROKEN}
     main.former = [main.files]
     main.take()
-    assert main.shelf.view[STORE].desired.spec is None
+    assert main.cache.view[STORE].desired.spec is None
 
 
 def test_a_group_that_left_main_and_comes_back_broken_says_nothing_of_its_former_life() -> None:
     main = Main()
     main.take()
-    main.shelf.update({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40, main.library)
+    main.cache.update({BLOG: "1"}, NOTHING_HIDDEN, "c" * 40, main.library)
     before = main.files
     main.files = {**before, "groups/shop/store/group.yaml": BROKEN}
     main.former = [main.files, {}, before]
@@ -178,7 +178,7 @@ def test_a_bug_in_reading_what_a_folder_was_leaves_it_unusable(monkeypatch: pyte
 
     main = Main()
     main.former = [main.files]
-    monkeypatch.setattr(shelves, "load_group", bug)
+    monkeypatch.setattr(document_caches, "load_group", bug)
     main.take()
     assert main.usable() == {"store": False, "blog": False}
 
@@ -198,12 +198,12 @@ def test_a_group_is_read_again_when_a_template_changes_that_it_measures_with() -
     assert isinstance(content, bytes)
     main.files[path] = content.replace(b"spec: {active: v1}", spec)
     main.take()
-    (missing,) = main.shelf.view[STORE].desired.problems
+    (missing,) = main.cache.view[STORE].desired.problems
     assert "there is no AnalysisTemplate smoke in analysis/" in str(missing)
     assert main.usable() == {"store": True, "blog": True}, "it can still go back"
     main.library = load_templates({"analysis/smoke.yaml": TEMPLATE.encode()})
     main.take()
-    assert (main.read, main.shelf.view[STORE].desired.problems) == (["groups/shop/store"], ())
+    assert (main.read, main.cache.view[STORE].desired.problems) == (["groups/shop/store"], ())
     main.library = load_templates({"analysis/smoke.yaml": TEMPLATE.encode(), "analysis/x.yaml": b""})
     main.take()
     assert main.read == []

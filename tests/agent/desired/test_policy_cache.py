@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.desired import shelves
-from gitops_bg.agent.desired.policing import PolicyInputs
+from gitops_bg.agent.desired import document_caches
+from gitops_bg.agent.desired.document_caches import PolicyCache, PolicyView
+from gitops_bg.agent.desired.policy_inputs import PolicyInputs
 from gitops_bg.agent.desired.reading import Reading
-from gitops_bg.agent.desired.shelves import PolicyCache, PolicyView
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.desired import Desired, Missing, Problem
 from gitops_bg.core.model.record import Record
@@ -27,7 +27,7 @@ BAD = GOOD.replace(b"1h", b"soon")
 FILE = "policies/calm.yaml"
 
 
-def shelf(*earlier: bytes) -> PolicyCache:
+def cache(*earlier: bytes) -> PolicyCache:
     def said(path: str) -> Iterable[bytes]:
         return earlier if path == FILE else ()
 
@@ -40,7 +40,7 @@ def names(made: PolicyCache, app: AppKey = WEB) -> list[tuple[str, bool]]:
 
 
 def test_a_good_file_holds_and_what_is_the_same_is_no_news() -> None:
-    made = shelf()
+    made = cache()
     assert made.update({FILE: GOOD}, ())
     assert not made.update({FILE: GOOD}, ())
     assert (names(made), names(made, PAY)) == ([("calm", False)], [])
@@ -50,7 +50,7 @@ def test_a_good_file_holds_and_what_is_the_same_is_no_news() -> None:
 
 def test_a_link_in_place_of_the_folder_removes_no_policy() -> None:
     link = Problem("policies", "is a symbolic link; links are not followed")
-    made = shelf()
+    made = cache()
     made.update({FILE: GOOD}, ())
     made.update({"policies": link}, ())
     assert names(made) == [("calm", False), ("policies", True)]
@@ -62,7 +62,7 @@ def test_a_link_in_place_of_the_folder_removes_no_policy() -> None:
 
 
 def test_a_broken_file_keeps_what_it_said_last_and_says_so_to_whom_it_is_for() -> None:
-    made = shelf()
+    made = cache()
     made.update({FILE: GOOD}, ())
     made.update({FILE: BAD}, ())
     assert names(made) == [("calm", False)]
@@ -73,19 +73,19 @@ def test_a_broken_file_keeps_what_it_said_last_and_says_so_to_whom_it_is_for() -
 
 
 def test_after_a_restart_a_broken_file_says_what_main_said_before() -> None:
-    made = shelf(BAD, GOOD)
+    made = cache(BAD, GOOD)
     made.update({FILE: BAD}, ())
     assert (names(made), names(made, PAY)) == ([("calm", False)], [])
 
 
 def test_where_nobody_knows_what_it_said_it_is_shut_for_all() -> None:
-    made = shelf(BAD)
+    made = cache(BAD)
     made.update({FILE: BAD}, ())
     assert (names(made), names(made, PAY)) == ([("calm", True)], [("calm", True)])
 
 
 def test_a_required_one_that_is_broken_is_shut_for_whom_it_was() -> None:
-    made = shelf()
+    made = cache()
     made.update({FILE: GOOD}, ["calm"])
     assert names(made) == [("calm", False)]
     made.update({FILE: BAD}, ["calm"])
@@ -93,7 +93,7 @@ def test_a_required_one_that_is_broken_is_shut_for_whom_it_was() -> None:
 
 
 def test_a_required_one_that_is_missing_is_shut_for_all() -> None:
-    made = shelf()
+    made = cache()
     made.update({}, ["calm"])
     assert (names(made), names(made, PAY)) == ([("calm", True)], [("calm", True)])
     assert made.view.of(WEB, ())[0].broken == "gitops-bg.yaml requires it, and policies/ does not have it"
@@ -105,7 +105,7 @@ def test_people_that_are_broken_stay_who_they_were() -> None:
         b"- {name: ada, emails: [ada@example.com], groups: [incident]}\n"
     )
     lets = policy("calm", "- soak: {for: 1h}", more="  override: {by: [group:incident]}\n").encode()
-    made = shelf()
+    made = cache()
     made.update({FILE: lets, "policies/people.yaml": people}, ())
     made.update({FILE: lets, "policies/people.yaml": people + b"- {nam: eve}\n"}, ())
     (found,) = made.view.of(WEB, ())
@@ -115,7 +115,7 @@ def test_people_that_are_broken_stay_who_they_were() -> None:
 
 
 def test_people_whom_no_content_of_the_file_tells_are_unknown_and_not_nobody() -> None:
-    made = shelf()
+    made = cache()
     made.update({FILE: GOOD, "policies/people.yaml": b"people: ["}, ())
     assert made.view.people.unread.startswith("policies/people.yaml:")
     assert names(made) == [("calm", False)]
@@ -132,8 +132,8 @@ def test_a_bug_that_one_file_meets_is_a_problem_of_that_file(monkeypatch: pytest
             raise OverflowError("date value out of range")
         return load(path, content, people)
 
-    monkeypatch.setattr(shelves, "load_policy_file", hostile)
-    made = shelf()
+    monkeypatch.setattr(document_caches, "load_policy_file", hostile)
+    made = cache()
     made.update({FILE: GOOD}, ())
     other = policy("other", "- soak: {for: 1h}").encode()
     made.update({FILE: BAD, "policies/other.yaml": other}, ())
@@ -142,8 +142,8 @@ def test_a_bug_that_one_file_meets_is_a_problem_of_that_file(monkeypatch: pytest
 
 
 def test_a_bug_that_the_list_of_people_meets_is_a_problem_of_that_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = shelf()
-    monkeypatch.setattr(shelves, "load_people", lambda _: 1 / 0)
+    made = cache()
+    monkeypatch.setattr(document_caches, "load_people", lambda _: 1 / 0)
     made.update({FILE: GOOD}, ())
     assert names(made) == [("calm", False)]
     assert "policies/people.yaml" in made.view.troubles_of(WEB, ())[0]
@@ -172,7 +172,7 @@ def test_a_promotion_branch_that_cannot_be_read_may_hold_any_file() -> None:
         def extra_files_of_offer(self, app: AppKey, head: str) -> tuple[str, ...]:
             raise Transient("the mirror lacks a folder")
 
-    made = shelf()
+    made = cache()
     made.update({FILE: GOOD}, ())
     repository: Any = Away()
     told = PolicyInputs(repository).of(

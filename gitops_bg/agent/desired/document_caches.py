@@ -299,7 +299,7 @@ _READ_AGAIN = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Shelved:
+class _Cached:
     """A group, the object id of its folder at that time, and what hid a part of it."""
 
     tree: str
@@ -313,7 +313,7 @@ class GroupCache:
     def __init__(self, read: Read, earlier: EarlierGroups) -> None:
         self._read = read
         self._earlier = earlier
-        self._known: dict[GroupKey, _Shelved] = {}
+        self._known: dict[GroupKey, _Cached] = {}
         self._valid: dict[GroupKey, GroupConfig] = {}
         """The last valid state of each group."""
         self._searched: set[GroupKey] = set()
@@ -325,12 +325,12 @@ class GroupCache:
         """Take over the groups of a commit, with the object ids of their folders, and the AnalysisTemplates there."""
         changed, self._library = self._library.changed(library), library
         self._known = {group: each for group, each in self._known.items() if not each.config.templates & changed}
-        self._known = {group: self._shelved(group, tree, hidden, commit) for group, tree in folders.items()}
+        self._known = {group: self._cached(group, tree, hidden, commit) for group, tree in folders.items()}
         self._valid = {group: each for group, each in self._valid.items() if group in folders}
         self._searched &= folders.keys()
         self.view = {group: replace(each.config, tree=folders[group]) for group, each in self._known.items()}
 
-    def _shelved(self, group: GroupKey, tree: str, hidden: Hidden, commit: str) -> _Shelved:
+    def _cached(self, group: GroupKey, tree: str, hidden: Hidden, commit: str) -> _Cached:
         known, hides = self._known.get(group), hidden.above(f"{group_folder(group)}/{GROUP_FILE}")
         if known is not None and (known.tree, known.hidden) == (tree, hides):
             return known
@@ -343,12 +343,12 @@ class GroupCache:
             log_bug(error)
             unusable = _unusable(struck(group_folder(group), error), commit)
             read = tree if isinstance(error, TookTooLong) else _READ_AGAIN
-            return _Shelved(read, None, self._or_last_valid(group, unusable))
+            return _Cached(read, None, self._or_last_valid(group, unusable))
 
-    def _kept(self, group: GroupKey, tree: str, hidden: Problem | None, config: GroupConfig) -> _Shelved:
+    def _kept(self, group: GroupKey, tree: str, hidden: Problem | None, config: GroupConfig) -> _Cached:
         """Keep a group; one of which nobody knows yet what it was is read again."""
         is_known = config.desired.spec is not None or group in self._searched
-        return _Shelved(tree if is_known else _READ_AGAIN, hidden, config)
+        return _Cached(tree if is_known else _READ_AGAIN, hidden, config)
 
     def _loaded(self, group: GroupKey, commit: str) -> GroupConfig:
         found = group_in(group, self._read(group_folder(group)), commit, self._library)

@@ -2,7 +2,7 @@
 records, and about people, by what a reviewed commit would promote and who wrote it.
 
 People are asked about once for the group: one commit promotes all services, and whoever looks at it approves them all.
-Decides nothing. The counterpart for apps is `agent.desired.policing`, with `agent.desired.provenance`.
+Decides nothing. The counterpart for apps is `agent.desired.policy_inputs`, with `agent.desired.provenance`.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from functools import partial
 
 from cachetools import LRUCache
 
-from gitops_bg.agent.desired.policing import PolicyInputs
+from gitops_bg.agent.desired.policy_inputs import PolicyInputs
 from gitops_bg.agent.desired.promoted import WrittenBy, written_by
 from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.groups.leaving import GroupFolders
@@ -186,7 +186,7 @@ _NOTHING_KNOWN = VersionFacts("")
 
 
 @dataclass(frozen=True, slots=True)
-class PolicingOfGroup:
+class GroupPolicyInput:
     """What policies ask about a promotion, and what the forge is asked for them."""
 
     members: Mapping[str, MemberPolicing] = field(default_factory=dict)
@@ -194,7 +194,7 @@ class PolicingOfGroup:
     asks: Asks = NO_ASKS
 
 
-class GroupPolicing:
+class GroupPolicyInputs:
     """Only reads. Nothing is read unless group.yaml names a version that neither serves nor did so last."""
 
     def __init__(self, facts: PolicyInputs, repository: Repository, cluster: Cluster) -> None:
@@ -204,13 +204,13 @@ class GroupPolicing:
 
     def of(
         self, reading: Reading, group: GroupKey, desired: DesiredGroup, state: GroupState, *, promoted: bool = True
-    ) -> PolicingOfGroup:
+    ) -> GroupPolicyInput:
         """Return what policies ask, also of a version that is registered only now. ``promoted`` False: no commit of
         main names it yet, but a branch.
         """
         spec = desired.spec
         if spec is None or state.stage(spec.active) in (VersionStage.ACTIVE, VersionStage.LEGACY):
-            return PolicingOfGroup()
+            return GroupPolicyInput()
         promotion, unknown = self.promotion_of(group, spec.active, desired.commit) if promoted else (None, "")
         version = desired.versions.get(spec.active)
         found: dict[str, MemberPolicing] = {}
@@ -237,22 +237,22 @@ class GroupPolicing:
         desired: DesiredGroup,
         members: Mapping[str, MemberPolicing],
         promotion: Source | None,
-    ) -> PolicingOfGroup:
+    ) -> GroupPolicyInput:
         """Add what rules of any service ask about people; for nobody else is anything asked."""
         asked = asked_of_people(policy for each in members.values() for policy in each.policing.all_policies)
         assert desired.spec is not None
         version, main = desired.spec.active, desired.commit
         if not asked:
-            return PolicingOfGroup(members)
+            return GroupPolicyInput(members)
         try:
             self._versions.fetch_reviewed(self._facts.heard(group), main)
         except GitopsBgError as error:
-            return PolicingOfGroup({name: _shut(each, str(error)) for name, each in members.items()})
+            return GroupPolicyInput({name: _shut(each, str(error)) for name, each in members.items()})
         named = promotion.commit if promotion is not None else ""
         of = self._versions.of(group, version, main, promotion=named, heard=self._facts.heard(group))
         people = self._facts.group_people(reading, group, asked, of)
         asks = Asks(asked.approvals, named if asked.approvals or asked.merger else "", people.mergers_asked)
-        return PolicingOfGroup({name: _with(people, each, of.digest) for name, each in members.items()}, asks)
+        return GroupPolicyInput({name: _with(people, each, of.digest) for name, each in members.items()}, asks)
 
     def _of_member(
         self, reading: Reading, app: AppKey, entry: AppEntry, promotion: Source | None, unknown: str
