@@ -2,6 +2,7 @@
 the stylesheet gives; every word in it is escaped here.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from html import escape
@@ -140,18 +141,21 @@ _MOST_BARS = 40
 
 
 def bars(run: MetricRun) -> str:
-    """The newest measurements of a metric as bars, oldest first, as high as what was measured."""
+    """The newest measurements of a metric as bars, oldest first, as high as what was measured; beside their limit."""
     shown = run.measurements[-_MOST_BARS:]
     if not shown:
         return ""
     values = [_number(each.value) for each in shown]
-    known = [each for each in values if each is not None]
-    top = max((abs(each) for each in known), default=0.0) or 1.0
+    limit = _limit(run.metric.success)
+    top = max((abs(each) for each in (*values, limit) if each is not None), default=0.0) or 1.0
     drawn = "".join(
         _bar(place, each.phase, _height(value, top), f"{each.at:%H:%M:%S}Z {each.value or each.message}")
         for place, (each, value) in enumerate(zip(shown, values, strict=True))
     )
     width = _BAR * len(shown)
+    if limit is not None and any(each is not None for each in values):
+        y = _BARS_HEIGHT - _height(limit, top)
+        drawn += f'<path class="limit" d="M0 {y:.1f}H{width}"><title>{_text(run.metric.success)}</title></path>'
     title = f"{run.metric.name}: {run.successful} good, {run.failed} bad of {run.metric.count}"
     return (
         f'<svg class="bars" viewBox="0 0 {width} {_BARS_HEIGHT}" width="{width}" height="{_BARS_HEIGHT}" role="img">'
@@ -169,6 +173,19 @@ def _bar(place: int, phase: AnalysisPhase, height: float, title: str) -> str:
 
 def _height(value: float | None, top: float) -> float:
     return 14.0 if value is None else 5.0 + (_BARS_HEIGHT - 6.0) * abs(value) / top
+
+
+_LIMIT = re.compile(r"result(?:\[0\])?\s*[<>]=?\s*(-?\d+(?:\.\d+)?)", re.ASCII)
+
+
+def _limit(condition: str) -> float | None:
+    """The number that a plain condition compares with; None for any other condition.
+
+    >>> _limit("result[0] >= 0.95"), _limit("result < 1 && result > 0")
+    (0.95, None)
+    """
+    found = _LIMIT.fullmatch(condition.strip()) if len(condition) < 100 else None
+    return float(found[1]) if found else None
 
 
 def _number(value: str) -> float | None:

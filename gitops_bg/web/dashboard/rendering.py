@@ -46,6 +46,7 @@ def templates() -> "Environment":
         "web": web_link,
         "path": path_of,
         "quoted": quoted,
+        "unsigned": unsigned,
         "time": time_tag,
         "style_class": style_class,
         "bars": bars,
@@ -75,6 +76,15 @@ def page(name: str, status: int = 200, **given: Any) -> HTMLResponse:
 def render(name: str, given: Mapping[str, Any]) -> str:
     """The text of a template."""
     return templates().get_template(name).render(**given)
+
+
+def unsigned(name: str) -> str:
+    """The name of a line of a tree without the sign before it: its kind stands beside it.
+
+    >>> unsigned("⧉ web-v2"), unsigned("# 1.5.0 (v2) green"), unsigned("error rate")
+    ('web-v2', '1.5.0 (v2) green', 'error rate')
+    """
+    return name[2:] if name[1:2] == " " and not name[0].isalnum() else name
 
 
 def sign(phase: str) -> str:
