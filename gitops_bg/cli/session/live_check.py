@@ -9,7 +9,7 @@ from typing import Any
 from gitops_bg.cluster.api.errors import KindMissing, missing_kind
 from gitops_bg.cluster.api.kinds import APPS, DEPLOYMENTS, GATEWAYS, Object
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.execution.auxiliary_kinds import FAMILIES, AuxiliaryKinds, why_unserved
+from gitops_bg.cluster.observation.auxiliary_kinds import FAMILIES, AuxiliaryKinds, why_unserved
 from gitops_bg.cluster.observation.routes import hosts_served, is_served
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem

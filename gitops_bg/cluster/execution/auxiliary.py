@@ -11,7 +11,6 @@ from typing import Any
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, ForeignObject, NotFound, grant_for_secrets
 from gitops_bg.cluster.api.kinds import HTTP_ROUTES, SECRETS, Kind, Object
-from gitops_bg.cluster.execution.auxiliary_kinds import WATCHED, AuxiliaryKinds, why_unserved
 from gitops_bg.cluster.execution.writer import Anchors, Intents, entry_between, entry_of, let_go
 from gitops_bg.cluster.group_objects import RivalRoutes
 from gitops_bg.cluster.manifests.auxiliary import (
@@ -35,6 +34,7 @@ from gitops_bg.cluster.manifests.services import (
     route_kind_in,
 )
 from gitops_bg.cluster.observation.additions import left_behind
+from gitops_bg.cluster.observation.auxiliary_kinds import WATCHED, AuxiliaryKinds, why_unserved
 from gitops_bg.cluster.observation.ownership import controlling_app, is_unclaimed, owner_of
 from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.cluster.observation.routes import acceptance, is_reported, refusal_of

@@ -24,9 +24,9 @@ from gitops_bg.cluster.api.kinds import (
     Kind,
     Object,
 )
-from gitops_bg.cluster.execution.auxiliary_kinds import AuxiliaryKinds
 from gitops_bg.cluster.manifests.render import digest_in
 from gitops_bg.cluster.manifests.services import at_hand
+from gitops_bg.cluster.observation.auxiliary_kinds import AuxiliaryKinds
 from gitops_bg.cluster.observation.drift import item_in
 from gitops_bg.cluster.observation.ownership import owner_of
 from gitops_bg.cluster.observation.states import Pairs, ServiceState, meta_of, pairs
