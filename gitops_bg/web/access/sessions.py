@@ -44,8 +44,10 @@ class Remembered(Generic[T]):
                 self._entries.popitem(last=False)
         return name
 
-    def get(self, name: str) -> T | None:
-        """Return the value of a name, which has been used by that; None where there is none any more."""
+    def get(self, name: str, *, uses: bool = True) -> T | None:
+        """Return the value of a name, which has been used by that, unless it is only looked up; None where there is
+        none any more.
+        """
         key, now = _key(name), self._clock()
         with self._lock:
             entry = self._entries.get(key)
@@ -54,8 +56,9 @@ class Remembered(Generic[T]):
             if now - entry.used >= self._idle or now - entry.began >= self._longest:
                 del self._entries[key]
                 return None
-            entry.used = now
-            self._entries.move_to_end(key)
+            if uses:
+                entry.used = now
+                self._entries.move_to_end(key)
             return entry.value
 
     def remove(self, name: str) -> T | None:

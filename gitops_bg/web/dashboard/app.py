@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.web.access.guard import Guard, Login, is_loopback
+from gitops_bg.web.access.oidc import EVENTS
 from gitops_bg.web.access.person import Person, Via
 from gitops_bg.web.dashboard.actions import Acting
 from gitops_bg.web.dashboard.api import PREFIX, Api
@@ -61,7 +62,7 @@ def dashboard(source: Source, login: Login) -> Guard:
     more = [
         *Acting(source.commands, pages.show).routes(),
         *Api(source, pages).routes(),
-        Route("/events", Events(source, pages, shown).stream, methods=["GET"]),
+        Route(EVENTS, Events(source, pages, shown).stream, methods=["GET"]),
         *(login.oidc.routes() if login.oidc is not None else ()),
         Route("/static/{name}", _static, methods=["GET"]),
     ]

@@ -21,7 +21,7 @@ from starlette.routing import Match, Route
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppOrGroup, GroupKey
-from gitops_bg.web.access.person import person_of
+from gitops_bg.web.access.person import form_token, person_of
 from gitops_bg.web.dashboard.pages import NotHere, Pages, Shown, subject_of
 from gitops_bg.web.dashboard.source import Recent, Source
 
@@ -115,9 +115,11 @@ class Events:
             self._waiters.discard(waiter)
 
     def _draw(self, request: Request, show: Callable[[Request], Shown]) -> tuple[Shown, str]:
-        """The page and its inside, once for all that ask for the same since the last change."""
+        """The page and its inside, once for all that ask for the same since the last change; its forms belong to a
+        session.
+        """
         person = person_of(request)
-        key = str(request.url), person.subject if person else "", self._board.changes
+        key = str(request.url), person.subject if person else "", form_token(request), self._board.changes
 
         def draw() -> tuple[Shown, str]:
             try:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.routing import Route
 
 from gitops_bg.agent.runtime.schedule import utc_now
@@ -236,6 +237,19 @@ def test_an_override_is_for_admins(matrix: Matrix, group: str) -> None:
         assert (answer.status_code, "needs the role admin" in answer.text) == (403, True)
     else:
         assert "night-rest has no override" in answer.text, "the policy decides"
+
+
+def test_an_open_page_carries_the_forms_of_its_own_session(matrix: Matrix) -> None:
+    """What is drawn once for all who look at a page is not drawn for another session of the same person."""
+    route = matrix.routes["/events"]
+    events = route.endpoint.__self__
+    person = Person("Ada", "ada@example.com", "https://id.example.com#ada", frozenset(["operators"]), Via.OIDC)
+    for token in ("a" * 64, "b" * 64) * 10:  # as the shop changes meanwhile, not each of them finds what was drawn
+        state = {"person": person, "access": Access(RULES), "form_token": token}
+        asked = {"type": "http", "method": "GET", "scheme": "https", "server": ("bg.example.com", 443), "headers": []}
+        path = {"path": "/apps/shop/web", "query_string": b"", "path_params": {"namespace": "shop", "app": "web"}}
+        _, drawn = events._draw(Request({**asked, **path, "state": state}), events._pages.app)
+        assert f'name="token" value="{token}"' in drawn
 
 
 def test_buttons_are_drawn_for_who_may_press_them(matrix: Matrix) -> None:

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.web.access.guard import Guard, login_from
-from gitops_bg.web.access.oidc import ATTEMPT_COOKIE, CALLBACK, SESSION_COOKIE, own_path
+from gitops_bg.web.access.oidc import ATTEMPT_COOKIE, CALLBACK, EVENTS, SESSION_COOKIE, own_path
 from gitops_bg.web.access.person import Access, form_token, person_of
 from tests.integration.web.access.conftest import Browser
 from tests.support.servers.openid import CLIENT, SECRET, OpenIdProvider, openid_provider
@@ -55,7 +55,7 @@ class Dashboard:
         (folder / "login.yaml").write_text(head + oidc)
         login = login_from(folder / "login.yaml", HERE, clock)
         assert login.oidc is not None
-        routes = [Route("/", _who), Route("/apps/{app}", _who), *login.oidc.routes()]
+        routes = [Route("/", _who), Route("/apps/{app}", _who), Route(EVENTS, _who), *login.oidc.routes()]
         self.app = Guard(Starlette(routes=routes), login, Access)
 
     def browser(self) -> Browser:
@@ -343,6 +343,15 @@ def test_a_session_ends_after_an_hour_without_a_request_and_after_ten_in_any_cas
         assert browser.get("/").status_code == 200
     clock.ahead += timedelta(minutes=pauses[-1])
     assert (browser.get("/").status_code == 200) is lasts
+
+
+def test_a_page_that_keeps_itself_up_to_date_keeps_no_session(dashboard: Dashboard, clock: Clock) -> None:
+    browser = dashboard.logged_in()
+    for _ in range(2):
+        clock.ahead += timedelta(minutes=29)
+        assert browser.get("/events").status_code == 200
+    clock.ahead += timedelta(minutes=2)
+    assert browser.get("/events").status_code == 401
 
 
 def test_who_logs_out_is_out_and_may_end_the_providers_session_too(
