@@ -9,9 +9,11 @@ from datetime import datetime
 from functools import partial
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.operate.apps import Answer, AppCommand, Asked, PlannedCommand
+from gitops_bg.agent.operate.commits import CommitPlan
 from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.errors import CommandFailed, InvalidInput, ObjectNotFound, WorldChanged
 from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
 from gitops_bg.core.groups.model import (
     GroupState,
@@ -31,6 +33,8 @@ from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.read.files import File
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import is_commit_id
+from gitops_bg.repo.write.commits import Requester
 from gitops_bg.repo.write.main_branch import EditOrNew
 from gitops_bg.spec.app.layout import group_file, group_folder
 from gitops_bg.spec.groups.content import active_in, as_seen, with_fields
@@ -102,23 +106,71 @@ class GroupCommands:
         and `PushRefused` where no branch takes the commit.
         """
         seen = self._read(group)
-        size = seen.spec.archive_size if archive_size is None else archive_size
-        demand_promotable(group, seen.desired, seen.record, version)
-        promote(seen.state, version, size, self._clock())
-        fields: dict[str, str | int] = {"active": version}
-        if size != seen.spec.archive_size:
-            fields["archiveSize"] = size
-        return self._set(seen, fields, f"promote {version}")
+        return self._set(seen, self._promotion(seen, version, archive_size), f"promote {version}")
 
     def roll_back(self, group: GroupKey) -> RequestedChange:
         """Ask for the legacy version, or, where another one than the active version is asked for or on its way, for the
         active one. Raises as `promote`.
         """
         seen = self._read(group)
+        version = self._way_back(seen)
+        return self._set(seen, {"active": version}, f"roll back to {version}")
+
+    def plan(self, group: GroupKey, asked: Asked) -> PlannedCommand:
+        """Return what a promotion or a rollback of a person would do; nothing is done yet. Raises the errors of
+        ``core.errors``, as `AppCommands.plan`.
+        """
+        try:
+            seen = self._read(group)
+            self._demand_as_seen(seen, asked.head)
+            if asked.command is AppCommand.PROMOTE:
+                version, verb = asked.version_of_group, "promote"
+                fields = self._promotion(seen, version, None)
+            else:
+                version, verb = self._way_back(seen), "roll back to"
+                fields = {"active": version}
+        except NoSuchGroup as error:
+            raise ObjectNotFound(str(error)) from error
+        except PromotionRejected as error:
+            kind = ObjectNotFound if error.why is Rejection.NO_SUCH_VERSION else CommandFailed
+            raise kind(f"{group}: {error}") from error
+        main, subject = self._repository.settings.branch, f"{verb} {version}"
+
+        def carry_out() -> Answer:
+            done = self._set(seen, fields, subject, asked.by, asked.reason)
+            where, waits = (done.branch, "; that has to be merged") if done.branch else (main, "")
+            made = f"by commit {done.commit[:10]}" if done.commit else "already"
+            says = f"{group}: {where} asks for {version} {made}{waits}"
+            return Answer(says=says, commit=done.commit, branch=done.branch, pull=done.pull)
+
+        would = f"{group}: {main} would ask for {version}"
+        return PlannedCommand(says=would, carry_out=carry_out, head=seen.desired.commit)
+
+    def _promotion(self, seen: _Seen, version: str, archive_size: int | None) -> dict[str, str | int]:
+        """The fields of group.yaml that ask for a candidate. Raises `PromotionRejected`."""
+        size = seen.spec.archive_size if archive_size is None else archive_size
+        demand_promotable(seen.group, seen.desired, seen.record, version)
+        promote(seen.state, version, size, self._clock())
+        fields: dict[str, str | int] = {"active": version}
+        if size != seen.spec.archive_size:
+            fields["archiveSize"] = size
+        return fields
+
+    def _way_back(self, seen: _Seen) -> str:
+        """The version that a rollback asks for. Raises `PromotionRejected`."""
         version = seen.record.back_from(seen.spec.active)
         if seen.state.stage(version) is not VersionStage.ACTIVE:
             rollback(seen.state, self._clock())
-        return self._set(seen, {"active": version}, f"roll back to {version}")
+        return version
+
+    def _demand_as_seen(self, seen: _Seen, head: str) -> None:
+        """Raise `WorldChanged` where somebody changed the group's folder since ``head``, empty for any."""
+        if not head or head == seen.desired.commit:
+            return
+        groups, group = self._repository.groups, seen.group
+        is_known = is_commit_id(head) and self._repository.contains(head)
+        if not is_known or groups(head).get(group) != groups(seen.desired.commit).get(group):
+            raise WorldChanged(f"{group}: somebody changed it in main meanwhile; look at it again")
 
     def delete(self, group: GroupKey, version: str) -> RequestedChange:
         """Remove the folder of a version that is not active. Raises as `promote`."""
@@ -152,22 +204,40 @@ class GroupCommands:
     def _record(self, group: GroupKey) -> GroupRecord:
         return self._groups.seen(group).record
 
-    def _set(self, seen: _Seen, fields: Mapping[str, str | int], subject: str) -> RequestedChange:
+    def _set(
+        self,
+        seen: _Seen,
+        fields: Mapping[str, str | int],
+        subject: str,
+        requester: Requester | None = None,
+        reason: str = "",
+    ) -> RequestedChange:
         """Commit fields of group.yaml, where main names the version that was seen."""
         path = group_file(seen.group)
-        return self._commit(
-            seen, {path: partial(with_fields, fields, seen.spec.active, path)}, subject, str(fields["active"])
-        )
+        edits = {path: partial(with_fields, fields, seen.spec.active, path)}
+        return self._commit(seen, edits, subject, str(fields["active"]), requester, reason)
 
-    def _commit(self, seen: _Seen, edits: Mapping[str, EditOrNew], subject: str, active: str = "") -> RequestedChange:
+    def _commit(
+        self,
+        seen: _Seen,
+        edits: Mapping[str, EditOrNew],
+        subject: str,
+        active: str = "",
+        requester: Requester | None = None,
+        reason: str = "",
+    ) -> RequestedChange:
         """Commit to main, or to the group's branch; ``active`` is the version that is asked for, where one is."""
         group, branch = seen.group, ""
-        message = f"{group.name}: {subject}\n\nAsked for over HTTP.\n"
+
+        def message(also: str = "") -> str:
+            said = f"Asked for over HTTP.\n{also}" if requester is None else also
+            return CommitPlan(edits, f"{group.name}: {subject}", reason, said=said, requester=requester).message
+
         try:
-            edited = self._repository.edits.commit(edits, message)
+            edited = self._repository.edits.commit(edits, message(), requester)
         except PushRefused:
             both, also = self._with_pending_edits(seen, edits, active)
-            edited = self._repository.group_branches.offer(group, both, f"{message}{also}", seen=seen.offered)
+            edited = self._repository.group_branches.offer(group, both, message(also), requester, seen=seen.offered)
             branch = promotion_branch(group)
         self._pushed()
         asks, versions = edited.changed or bool(edited.paths), seen.state.versions

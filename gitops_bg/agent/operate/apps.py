@@ -69,8 +69,8 @@ class AppCommand(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedOfApp:
-    """What somebody asks, and what they saw when they did."""
+class Asked:
+    """What somebody asks of an app or a release group, and what they saw when they did."""
 
     command: AppCommand
     by: Requester
@@ -81,6 +81,8 @@ class AskedOfApp:
     """The commit of main that they saw; empty: any."""
     version: int | None = None
     """Of a rollback: to which; None: the last good one."""
+    version_of_group: str = ""
+    """Of a promotion of a release group: which."""
     gate: str = ""
     """Which gate; not needed where there is only one."""
     until: datetime | None = None
@@ -164,7 +166,7 @@ class AppCommands:
         except GitopsBgError:
             return
 
-    def plan(self, app: AppKey, asked: AskedOfApp) -> PlannedCommand:
+    def plan(self, app: AppKey, asked: Asked) -> PlannedCommand:
         """Return what would be done; nothing is done yet.
 
         Raises `ObjectNotFound`, `CommandFailed` where it makes no sense, `WorldChanged` where the app is not as it was
@@ -174,7 +176,7 @@ class AppCommands:
         self._demand_as_seen(facts, asked)
         return replace(_PLANS[asked.command](self, facts, asked), head=facts.commit)
 
-    def _demand_as_seen(self, facts: Facts, asked: AskedOfApp) -> None:
+    def _demand_as_seen(self, facts: Facts, asked: Asked) -> None:
         """Raise `WorldChanged` where somebody changed the app's folder since."""
         if not asked.head or asked.head == facts.commit:
             return
@@ -189,7 +191,7 @@ class AppCommands:
 
     # --- by a commit of primary.yaml ---
 
-    def _promotion(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+    def _promotion(self, facts: Facts, asked: Asked) -> PlannedCommand:
         world = facts.world(self.now)
         candidate = demand_candidate(world, force=False)
         if asked.digest not in ("", candidate.digest):
@@ -204,12 +206,12 @@ class AppCommands:
         )
         return self._of_primary(facts, asked, plan)
 
-    def _rollback(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+    def _rollback(self, facts: Facts, asked: Asked) -> PlannedCommand:
         world, reason = facts.world(self.now), asked.reason or "rolled back by hand"
         plan = plan_rollback(self, facts, world, asked.version, by=str(asked.by), reason=reason, requester=asked.by)
         return self._of_primary(facts, asked, plan)
 
-    def _of_primary(self, facts: Facts, asked: AskedOfApp, plan: PrimaryPlan) -> PlannedCommand:
+    def _of_primary(self, facts: Facts, asked: Asked, plan: PrimaryPlan) -> PlannedCommand:
         """``asked.head`` is what it was decided from: who changed the app since, and changed it back, decided, too."""
         change = replace(plan.change, decided_from=asked.head or plan.change.decided_from)
 
@@ -237,18 +239,18 @@ class AppCommands:
 
     # --- by a commit of app.yaml ---
 
-    def _retry(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+    def _retry(self, facts: Facts, asked: Asked) -> PlannedCommand:
         request, shown = retry_of(facts.app, facts, facts.world(self.now), str(asked.by))
         edit, subject = retrying(self._file(facts.app), request), f"retry {shown}"
         return self._of_app_file(facts, asked, edit, subject, lambda made: retried(facts.app, shown, made))
 
-    def _suspension(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+    def _suspension(self, facts: Facts, asked: Asked) -> PlannedCommand:
         reason = asked.reason or "suspended by hand"
         suspension = Suspension(reason, str(asked.by), asked.until)
         edit = suspending(facts.app, self._file(facts.app), suspension, force=False)
         return self._of_app_file(facts, asked, edit, "suspend", lambda made: suspended(facts.app, made))
 
-    def _resumption(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+    def _resumption(self, facts: Facts, asked: Asked) -> PlannedCommand:
         lifted = lifting(facts, str(asked.by), self.now)
         edit = resuming(self._file(facts.app), lifted)
         return self._of_app_file(facts, asked, edit, "resume", lambda made: resumed(facts.app, made, lifted))
@@ -257,7 +259,7 @@ class AppCommands:
         return app_file(self.repository, app)
 
     def _of_app_file(
-        self, facts: Facts, asked: AskedOfApp, edit: Edit, subject: str, says: Callable[[str], str]
+        self, facts: Facts, asked: Asked, edit: Edit, subject: str, says: Callable[[str], str]
     ) -> PlannedCommand:
         app, repository = facts.app, self.repository
         plan: CommitPlan = in_app_files(repository, {app: edit}, subject, asked.reason, asked.by)
@@ -274,7 +276,7 @@ class AppCommands:
 
     # --- by a request to the agent that works ---
 
-    def _abortion(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+    def _abortion(self, facts: Facts, asked: Asked) -> PlannedCommand:
         app = facts.app
         found = demand_abortable(facts.record, app, aborting(facts.world(self.now)))
         about = [each.digest for each in found.stops]
@@ -284,7 +286,7 @@ class AppCommands:
         request = new_request(OperatorCommand.ABORT, str(asked.by), reason, about=about, live=found.live)
         return self._of_request(app, request, abort_says(app, found), digest=about[0])
 
-    def _gate(self, facts: Facts, asked: AskedOfApp) -> PlannedCommand:
+    def _gate(self, facts: Facts, asked: Asked) -> PlannedCommand:
         app, opens = facts.app, asked.command is AppCommand.OPEN_GATE
         manual = [hook for hook in facts.spec.strategy.hooks if hook.manual]
         hook = gate_named(app, manual, asked.gate, "app.yaml")
@@ -305,7 +307,7 @@ class AppCommands:
         self._asking().operator_requests.add(app, request)
 
 
-_PLANS: dict[AppCommand, Callable[[AppCommands, Facts, AskedOfApp], PlannedCommand]] = {
+_PLANS: dict[AppCommand, Callable[[AppCommands, Facts, Asked], PlannedCommand]] = {
     AppCommand.PROMOTE: AppCommands._promotion,
     AppCommand.ROLL_BACK: AppCommands._rollback,
     AppCommand.ABORT: AppCommands._abortion,

@@ -62,6 +62,8 @@ class CommitPlan:
     reason: str = ""
     overrides: tuple[str, ...] = ()
     """The policies in spite of which it promotes (policies.md §6)."""
+    said: str = ""
+    """What else the message says, in lines of ours."""
     requester: Requester | None = None
     """Who asks for it, where that is not who commits."""
 
@@ -73,7 +75,7 @@ class CommitPlan:
         values += [(REASON, reason)] if by is not None or self.overrides else []
         values += [(OVERRIDE, each) for each in self.overrides]
         trailers = "".join(f"{name}: {text}\n" for name, value in values if (text := one_line(value)))
-        parts = [f"{one_line(self.subject)}\n", f"Reason: {reason}\n" if reason else "", trailers]
+        parts = [f"{one_line(self.subject)}\n", f"Reason: {reason}\n" if reason else "", self.said, trailers]
         return "\n".join(filter(None, parts))
 
 

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.operate.apps import AppCommands
 from gitops_bg.agent.runtime.signals import wait_interruptibly
 from gitops_bg.cli.errors import UsageError
@@ -83,6 +84,8 @@ class _Running:
         self.app_commands = AppCommands(
             self.catalog, session.repository, self.cluster, lambda: session.cluster, self._looking.set, clock
         )
+        live = self.cluster.release_groups
+        self.group_commands = GroupCommands(self.catalog, session.repository, live, self._looking.set, clock)
 
     def _changed(self, subject: AppOrGroup) -> None:
         for listener in self.listeners:

@@ -14,8 +14,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.logs import fields
-from gitops_bg.agent.operate.apps import Answer, AppCommand, AppCommands, AskedOfApp, PlannedCommand
+from gitops_bg.agent.operate.apps import Answer, AppCommand, AppCommands, Asked, PlannedCommand
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import (
     CommandFailed,
@@ -27,7 +28,7 @@ from gitops_bg.core.errors import (
     WorldChanged,
 )
 from gitops_bg.core.foreign_text import is_in_range, one_line, seconds_of
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.repo.settings import is_app
 from gitops_bg.repo.write.commits import Requester
 from gitops_bg.web.access.person import Access, Person, Role, access_for, form_token, person_of, posted_form
@@ -108,12 +109,35 @@ ACTIONS = {
         ),
     )
 }
-"""Every action, by what is asked for, which is also the last part of its path."""
+"""Every action on an app, by what is asked for, which is also the last part of its path."""
+
+OF_GROUPS = {
+    action.command: action
+    for action in (
+        Action(
+            command=AppCommand.PROMOTE,
+            label="Promote",
+            role=Role.OPERATOR,
+            effect="Names the version active in group.yaml, for all its services together. Requests follow once every "
+            "gate is open.",
+        ),
+        Action(
+            command=AppCommand.ROLL_BACK,
+            label="Roll back",
+            role=Role.OPERATOR,
+            needs_reason=True,
+            effect="Names the version before active in group.yaml again. Requests follow at once; no gate stands in "
+            "the way.",
+        ),
+    )
+}
+"""Every action on a release group; the others are verbs of the command line."""
 
 
-def actions_for(person: Person | None, access: Access, namespace: str) -> tuple[Action, ...]:
-    """What somebody may do to the apps of a namespace."""
-    return tuple(each for each in ACTIONS.values() if access.may(person, each.role, namespace))
+def actions_for(person: Person | None, access: Access, subject: AppOrGroup) -> tuple[Action, ...]:
+    """What somebody may do to an app or a release group."""
+    table = ACTIONS if isinstance(subject, AppKey) else OF_GROUPS
+    return tuple(each for each in table.values() if access.may(person, each.role, subject.namespace))
 
 
 Show = Callable[..., Response]
@@ -135,29 +159,38 @@ def status_of(error: GitopsBgError) -> int:
 
 
 class Acting:
-    """The paths of all actions on apps."""
+    """The paths of all actions on apps and release groups."""
 
-    def __init__(self, commands: AppCommands, show: Show) -> None:
+    def __init__(self, commands: AppCommands, groups: GroupCommands, show: Show) -> None:
         self._commands = commands
+        self._groups = groups
         self._show = show
 
     def routes(self) -> list[Route]:
-        """``/apps/NAMESPACE/APP/ACTION``: GET says what would happen, POST does it once the form says ``sure=yes``."""
-        return [self._route(action) for action in ACTIONS.values()]
+        """``/apps/NAMESPACE/APP/ACTION``, and below ``/groups``: GET says what would happen, POST does it once the form
+        says ``sure=yes``.
+        """
+        of_apps = [self._route("/apps/{namespace}/{app}", action) for action in ACTIONS.values()]
+        return [*of_apps, *(self._route("/groups/{namespace}/{group}", action) for action in OF_GROUPS.values())]
 
-    def _route(self, action: Action) -> Route:
+    def _plan(self, subject: AppOrGroup, asked: Asked) -> PlannedCommand:
+        if isinstance(subject, GroupKey):
+            return self._groups.plan(subject, asked)
+        return self._commands.plan(subject, asked)
+
+    def _route(self, path: str, action: Action) -> Route:
         async def answer(request: Request) -> Response:
             posted = request.method == "POST"
             form = await posted_form(request) if posted else dict(request.query_params)
             return await run_in_threadpool(self._answer, action, request, form)
 
-        return Route(f"/apps/{{namespace}}/{{app}}/{action.command}", answer, methods=["GET", "POST"])
+        return Route(f"{path}/{action.command}", answer, methods=["GET", "POST"])
 
     def _answer(self, action: Action, request: Request, form: Mapping[str, str] | None) -> Response:
         asking = _Asking(action, request, form, self._show)
         try:
             asked = asking.demand_permitted(self._commands.now)
-            plan = self._commands.plan(asking.app, asked)
+            plan = self._plan(asking.subject, asked)
             if not asking.is_sure:
                 return asking.confirm(plan)
             asking.demand_reason(asked)
@@ -172,7 +205,7 @@ class Acting:
     def _again(self, asking: "_Asking") -> PlannedCommand | None:
         """What would be done to the app as it is now, for who saw it as it was; None where that is nothing."""
         try:
-            return self._commands.plan(asking.app, asking.as_it_is_now(self._commands.now))
+            return self._plan(asking.subject, asking.as_it_is_now(self._commands.now))
         except GitopsBgError:
             return None
 
@@ -192,21 +225,26 @@ class _Asking:
         self._form = form or {}
         self._is_ours = form is not None
         self._show = show
-        self.app = AppKey(request.path_params["namespace"], request.path_params["app"])
+        named = request.path_params
+        self.subject: AppOrGroup = (
+            GroupKey(named["namespace"], named["group"])
+            if "group" in named
+            else AppKey(named["namespace"], named["app"])
+        )
 
     @property
     def is_sure(self) -> bool:
         """Whether it is to be done, and not only shown."""
         return self._request.method == "POST" and self._form.get("sure") == "yes"
 
-    def demand_permitted(self, now: datetime) -> AskedOfApp:
+    def demand_permitted(self, now: datetime) -> Asked:
         """Return what is asked. Raises `ObjectNotFound` for an app that the person may not even see, `NotPermitted`,
         and `UsageError` for what makes no sense.
         """
-        person, access, namespace = person_of(self._request), access_for(self._request), self.app.namespace
-        sees = is_app(namespace, self.app.name) and access.may(person, Role.VIEWER, namespace)
+        person, access, namespace = person_of(self._request), access_for(self._request), self.subject.namespace
+        sees = is_app(namespace, self.subject.name) and access.may(person, Role.VIEWER, namespace)
         if not sees or person is None:
-            raise ObjectNotFound(f"there is no app {one_line(str(self.app))}")
+            raise ObjectNotFound(f"there is no {self.subject.kind} {one_line(str(self.subject))}")
         role = Role.ADMIN if self._form.get("override") else self._action.role
         if not access.may(person, role, namespace):
             raise NotPermitted(
@@ -217,28 +255,30 @@ class _Asking:
             raise NotPermitted("this form is of another session, or of before this one began: load the page again")
         return self._asked(person, now)
 
-    def _asked(self, person: Person, now: datetime) -> AskedOfApp:
-        form, number = self._form, self._form.get("version", "")
+    def _asked(self, person: Person, now: datetime) -> Asked:
+        form = self._form
+        number = form.get("version", "") if isinstance(self.subject, AppKey) else ""
         if number and not (number.isascii() and number.isdecimal() and len(number) < 10):
             raise UsageError(f"the version is {number[:20]!r}: write its number, such as 4")
-        return AskedOfApp(
+        return Asked(
             command=self._action.command,
             by=Requester(name=person.name, email=person.email, subject=person.subject, via="dashboard"),
             reason=one_line(form.get("reason", "")),
             digest=form.get("digest", ""),
             head=form.get("head", ""),
             version=int(number) if number else None,
+            version_of_group=form.get("version", ""),
             gate=form.get("gate", ""),
             until=_moment(form.get("until", ""), now),
             overrides=tuple(filter(None, map(str.strip, form.get("override", "").split(",")))),
         )
 
-    def as_it_is_now(self, now: datetime) -> AskedOfApp:
+    def as_it_is_now(self, now: datetime) -> Asked:
         """The same, of the app as it is."""
         self._form = {name: value for name, value in self._form.items() if name not in ("digest", "head", "sure")}
         return self.demand_permitted(now)
 
-    def demand_reason(self, asked: AskedOfApp) -> None:
+    def demand_reason(self, asked: Asked) -> None:
         """Raise `UsageError` where a reason is needed and missing."""
         if (self._action.needs_reason or asked.overrides) and not asked.reason:
             raise UsageError(f"say why: what {self._action.command} does is in the ledger for all to see")
@@ -263,17 +303,19 @@ class _Asking:
 
     def _answer(self, status: int, template: str, said: Mapping[str, Any], **given: Any) -> Response:
         if "text/html" not in self._request.headers.get("accept", ""):
-            return JSONResponse({"app": str(self.app), "action": self._action.command, **said}, status)
+            return JSONResponse(
+                {str(self.subject.kind): str(self.subject), "action": self._action.command, **said}, status
+            )
         token = form_token(self._request)
         form = dict.fromkeys(("reason", "until", "version", "gate", "override"), "") | dict(self._form)
         shown = {"plan": None, "done": None, "trouble": "", "form": form, "token": token} | given
-        return self._show(self._request, template, status, app=self.app, action=self._action, **shown)
+        return self._show(self._request, template, status, app=self.subject, action=self._action, **shown)
 
     def logged(self, done: Answer) -> dict[str, Any]:
         """Who did what, for the log."""
         person = person_of(self._request)
         who = (str(person), person.subject) if person is not None else ("", "")
-        return fields(app=self.app, action=self._action.command, by=who[0], subject=who[1], commit=done.commit)
+        return fields(app=self.subject, action=self._action.command, by=who[0], subject=who[1], commit=done.commit)
 
 
 def _shown(plan: PlannedCommand) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Pages:
         entries, unread = quietly(lambda: tuple(self._source.history(app, _ENTRIES)))
         troubles, _ = quietly(lambda: self._source.troubles(view))
         page = AppPage(view, troubles, entries, unread, self._source.clock())
-        may = actions_for(person_of(request), access_for(request), app.namespace)
+        may = actions_for(person_of(request), access_for(request), app)
         actions = [each for each in may if each.command in page.possible]
         return Shown("app.html", {"app": app, "page": page, "actions": actions})
 
@@ -101,7 +101,9 @@ class Pages:
         view = self.group_view(request)
         group = view.group
         entries, unread = quietly(lambda: tuple(self._source.history(group, _ENTRIES)))
-        return Shown("group.html", {"group": group, "page": GroupPage(view, entries, unread, self._source.clock())})
+        page = GroupPage(view, entries, unread, self._source.clock())
+        actions = actions_for(person_of(request), access_for(request), group)
+        return Shown("group.html", {"group": group, "page": page, "actions": actions})
 
     def policies(self, request: Request) -> Shown:
         """The policies of main, and what they shut."""

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.live_views import read_app_view, read_group, troubles_of
 from gitops_bg.agent.operate.apps import AppCommands
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
@@ -63,6 +64,11 @@ class Running(Protocol):
     @property
     def listeners(self) -> list[Callable[[AppOrGroup], None]]:
         """Who is called with what changed, on any thread."""
+        ...
+
+    @property
+    def group_commands(self) -> GroupCommands:
+        """What may be asked of release groups."""
         ...
 
     def readiness_problems(self) -> list[str]:
@@ -145,6 +151,11 @@ class Source:
     def commands(self) -> AppCommands:
         """What may be asked of apps."""
         return self._running.app_commands
+
+    @property
+    def group_commands(self) -> GroupCommands:
+        """What may be asked of release groups."""
+        return self._running.group_commands
 
     def changes(self, app: AppKey, row: HistoryRow) -> tuple[Difference, ...]:
         """How the pod templates of an entry differ; nothing where one of the two is nowhere to be found any more."""

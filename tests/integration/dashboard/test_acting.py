@@ -17,6 +17,7 @@ from gitops_bg.web.dashboard.actions import ACTIONS
 from gitops_bg.web.dashboard.app import dashboard_server
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.command_line import Cli
+from tests.support.groups import Store
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 
@@ -342,3 +343,40 @@ def test_an_agent_that_stands_by_takes_actions_too(
             web.app.wait_phase("Held")
     finally:
         other.stop()
+
+
+def test_a_release_group_is_promoted_and_rolled_back_by_the_person(world: Scenario, http: httpx.Client) -> None:
+    store = Store(world)
+    store.begin()
+    world.wait_idle()
+    path = f"/groups/{world.namespace}/store"
+
+    def post(action: str, **form: str) -> httpx.Response:
+        def token() -> list[str]:
+            return re.findall(r'name="token" value="([0-9a-f]{64})"', http.get(path, headers=PAGE).text)
+
+        given = {"token": eventually(token, what="a form on its page")[0], **form}
+        return http.post(f"{path}/{action}", data=given, headers=JSON)
+
+    asked = post("promote", version="v2")
+    assert (asked.status_code, asked.json()["would"]) == (200, f"{world.namespace}/store: main would ask for v2")
+    head = asked.json()["head"]
+    done = post("promote", version="v2", head=head, sure="yes", reason="all\nBg-By: eve")
+    assert done.status_code == 200, done.text
+    assert world.remote.head() == done.json()["commit"]
+    assert people(world) == PERSON
+    said = trailers(world)
+    assert (said["Bg-By"].startswith("somebody"), said["Bg-Via"], said["Bg-Reason"]) == (
+        True,
+        "dashboard",
+        "all Bg-By: eve",
+    )
+    assert world.remote.log()[0].subject == "store: promote v2"
+    world.wait_idle()
+    again = post("promote", version="v2", head=head, sure="yes")
+    assert (again.status_code, "meanwhile" in again.json()["message"]) == (409, True)
+    assert post("promote", version="v9", sure="yes").status_code == 404
+    assert post("rollback", sure="yes").status_code == 400, "it needs a reason"
+    back = post("rollback", sure="yes", reason="errors")
+    assert back.status_code == 200, back.text
+    assert (world.remote.log()[0].subject, people(world)) == ("store: roll back to v1", PERSON)

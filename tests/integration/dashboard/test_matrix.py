@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -19,7 +20,7 @@ from gitops_bg.spec.access import AccessRule
 from gitops_bg.web.access.guard import Guard, login_from
 from gitops_bg.web.access.oidc import SESSION_COOKIE, Session
 from gitops_bg.web.access.person import Access, Person, Role, Via
-from gitops_bg.web.dashboard.actions import ACTIONS
+from gitops_bg.web.dashboard.actions import ACTIONS, OF_GROUPS
 from gitops_bg.web.dashboard.app import dashboard
 from gitops_bg.web.dashboard.source import Source
 from tests.integration.dashboard.shop import Shop
@@ -74,6 +75,8 @@ ROWS: dict[str, str | Role] = {
     "/apps/{namespace}/{app}/resume": Role.OPERATOR,
     "/apps/{namespace}/{app}/open-gate": Role.APPROVER,
     "/apps/{namespace}/{app}/close-gate": Role.APPROVER,
+    "/groups/{namespace}/{group}/promote": Role.OPERATOR,
+    "/groups/{namespace}/{group}/rollback": Role.OPERATOR,
     "/login": LOGIN,
     "/login/callback": LOGIN,
     "/logout": LOGOUT,
@@ -149,7 +152,8 @@ def form_of(browser: Browser) -> str:
 def test_every_path_has_a_row_and_every_action_its_role(matrix: Matrix) -> None:
     assert matrix.routes.keys() == ROWS.keys()
     of_actions = {f"/apps/{{namespace}}/{{app}}/{action.command}": action.role for action in ACTIONS.values()}
-    assert {path: row for path, row in ROWS.items() if isinstance(row, Role)} == of_actions
+    of_groups = {f"/groups/{{namespace}}/{{group}}/{action.command}": action.role for action in OF_GROUPS.values()}
+    assert {path: row for path, row in ROWS.items() if isinstance(row, Role)} == of_actions | of_groups
 
 
 @pytest.mark.parametrize("path", ROWS)
@@ -241,8 +245,7 @@ def test_an_override_is_for_admins(matrix: Matrix, group: str) -> None:
 
 def test_an_open_page_carries_the_forms_of_its_own_session(matrix: Matrix) -> None:
     """What is drawn once for all who look at a page is not drawn for another session of the same person."""
-    route = matrix.routes["/events"]
-    events = route.endpoint.__self__
+    events: Any = getattr(matrix.routes["/events"].endpoint, "__self__")  # noqa: B009 - a bound method
     person = Person("Ada", "ada@example.com", "https://id.example.com#ada", frozenset(["operators"]), Via.OIDC)
     for token in ("a" * 64, "b" * 64) * 10:  # as the shop changes meanwhile, not each of them finds what was drawn
         state = {"person": person, "access": Access(RULES), "form_token": token}
