@@ -128,8 +128,8 @@ def _keys(wake: Callable[[], None]) -> Iterator[deque[str]]:
     told, tell = os.pipe()
     former, on_resize = termios.tcgetattr(terminal), signal.getsignal(signal.SIGWINCH)
     thread = threading.Thread(target=_read_keys, args=(terminal, told, found, wake), name="keys", daemon=True)
+    tty.setcbreak(terminal)
     try:
-        tty.setcbreak(terminal)
         # A handler may take no lock that the main thread has: it only writes a byte.
         signal.signal(signal.SIGWINCH, lambda _number, _frame: os.write(tell, b"r"))
         thread.start()

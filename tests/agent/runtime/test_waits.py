@@ -23,15 +23,18 @@ SURE_TO_END = {
     "gitops_bg/agent/runtime/workers.py: self._changed.wait()": "on the threads of workers; `stop` ends it",
     "gitops_bg/analysis/measurements.py: self._changed.wait()": "on threads that measure; `stop` ends it",
     "gitops_bg/analysis/bounded.py: deadline.join()": "a timer that was cancelled",
+    "gitops_bg/cli/commands/inspect/running.py: process.wait()": "a process of the terminal, which Ctrl-C ends as well",
     "gitops_bg/cli/commands/operate/abort.py: aborts[key].result()": "each ends by --timeout",
     "gitops_bg/cli/demo/gitea.py: server.wait()": "a process that was killed",
     "gitops_bg/cli/demo/traffic.py: client.join()": "a client ends after one request, which has a time limit",
+    "gitops_bg/cli/views/pager.py: thread.join()": "a thread that was told to end",
     "gitops_bg/repo/git/directory.py: self._lock.acquire()": "whoever has it works under limits of its own",
     "gitops_bg/repo/git/objects.py: process.wait()": "a process that was killed",
     "gitops_bg/repo/git/runner.py: process.wait()": "a process that was killed",
     "gitops_bg/repo/git/runner.py: self._process.wait()": "a process that was killed",
     "gitops_bg/sandbox/controllers/loop.py: self._thread.join()": "a thread that ends after its step",
     "gitops_bg/sandbox/http/wire.py: self._thread.join()": "a thread that was woken to end",
+    "gitops_bg/web/dashboard/events.py: waiter.changed.wait()": "the wait around it has a limit",
 }
 """What ends each wait that has no limit."""
 
