@@ -37,8 +37,10 @@ def repository_url(given: str) -> str:
         raise UsageError("which repository? Give --repo, set GITOPS_BG_REPO, or run it in a clone that has an origin")
     if "://" in url or (":" in url.partition("/")[0]):
         return url
-    base = Path.cwd() if given else Path(asked("rev-parse", "--show-toplevel") or ".")
-    return str((base / Path(url).expanduser()).resolve())
+    path = Path(url).expanduser()
+    if not (given or path.is_absolute()):
+        path = Path(asked("rev-parse", "--show-toplevel") or ".") / path
+    return str(path.resolve())
 
 
 def author(given: str) -> tuple[str, str]:

@@ -257,8 +257,10 @@ def described(follows: Ownership) -> str:
 
 def _own_name(git: GitOptions) -> str:
     """The name of the repository that the user names, or whose clone they are in; empty where there is none."""
-    is_there = git.repo or asked("remote", "get-url", "origin")
-    return repository_name(repository_url(git.repo)) if is_there else ""
+    try:
+        return repository_name(repository_url(git.repo))
+    except UsageError:
+        return ""
 
 
 def _url(name: str, *, by_ssh: bool) -> str:
