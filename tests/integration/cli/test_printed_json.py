@@ -29,7 +29,10 @@ from tests.support.waiting import eventually
 ROOT = Path(__file__).parents[3]
 
 FILES = {"init", "import", "check", "schema", "policies test"}
+OPENED = {"open"}
+"""tests/integration/cli/inspect/test_open.py."""
 APPS = {
+    "fleet",
     "version",
     "logs",
     "get",
@@ -77,7 +80,7 @@ def test_every_verb_that_prints_json_has_a_schema_and_a_test_here() -> None:
     verbs = set(verbs_with_json(typer.main.get_command(command_line)))
     assert set(PRINTED) - {ERROR, NOTE} == verbs
     decided = CHANGES | MORE_CHANGES | ASKED_OF_GROUPS
-    assert verbs == FILES | APPS | decided | GROUPS | INSTALLATION | RENDERED | ADOPTION | MOVED
+    assert verbs == FILES | OPENED | APPS | decided | GROUPS | INSTALLATION | RENDERED | ADOPTION | MOVED
 
 
 @pytest.mark.parametrize("verb", PRINTED)
@@ -129,6 +132,7 @@ def test_apps_that_are_looked_at(cli: Cli, web: App) -> None:
     cli.run("get", key, "-w", "--timeout", "1s", "-o", "json")
     for verb in ("get", "tree", "explain", "plan", "history", "logs", "reconcile"):
         cli.json(verb, key)
+    cli.json("fleet")
     cli.json("version")
     cli.json("gate", "status", key)
     cli.json("history", "--overrides")
