@@ -22,9 +22,11 @@ HERE = Path(__file__).parent.parent
 OPTIONS = dict(all_verbs())
 ASKS_ALONE = {"reconcile"}
 """Among the verbs that decide by their heading: it asks the agent to look, and nothing else."""
+ASKS_ON_PAGES = {"dashboard"}
+"""What commits only after a page has said what the commit would do: tests/integration/dashboard/test_acting.py."""
 DECIDES = {verb.name for verb in VERBS[DECIDE]} - ASKS_ALONE | {
     verb for verb, options in OPTIONS.items() if "--author" in options
-}
+} - ASKS_ON_PAGES
 """Verbs that decide: listed as such, or with an author, whose commit or request it is."""
 ELSEWHERE = {
     "adopt": "operate/test_adopt.py",

@@ -48,7 +48,12 @@ def silent(cli: Cli, tmp_path: Path) -> None:
     cli.env["GITOPS_BG_KUBECONFIG"] = str(kubeconfig)
 
 
-ABOUT_ALL = {"freeze": ("-r", "incident"), "unfreeze": (), "accept-history": ()}
+ABOUT_ALL = {
+    "freeze": ("-r", "incident"),
+    "unfreeze": (),
+    "accept-history": (),
+    "dashboard": ("--no-open", "--address", "127.0.0.1:0"),
+}
 COMMITS = {
     "set-image": ("IT", "web=registry.example/web:v2"),
     "promote": ("IT",),
