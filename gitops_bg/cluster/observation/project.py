@@ -159,6 +159,7 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
         meta=meta_of(body),
         spec=_compact(body.get("spec") or {}),
         status=PackedJson.of(status),
+        created=body["metadata"].get("creationTimestamp") or "",
         recorded=RECORD in live,
         edited=edited,
         phase=intern(phase) if isinstance(phase := status.get("phase"), str) else "",

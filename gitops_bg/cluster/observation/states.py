@@ -191,6 +191,8 @@ class AppState:
     branch: str = ""
     claimed_by: str = ""
     """Which other repository claims it."""
+    created: str = ""
+    """When it was made, as the API server says it."""
     edited: bool = False
     """Somebody edited the record in its status, so that it has none."""
 

@@ -188,8 +188,8 @@ def _in_group(line: Listed, placed: AnyRow) -> Listed:
 def _body(app: AppKey, state: AppState) -> Object:
     """A live object, as far as a row shows it."""
     annotations = {names.BRANCH: state.branch} if state.branch else {}
-    metadata = {"namespace": app.namespace, "name": app.name, "annotations": annotations}
-    return {"metadata": metadata, "status": state.status.read()}
+    named = {"namespace": app.namespace, "name": app.name, "creationTimestamp": state.created}
+    return {"metadata": named | {"annotations": annotations}, "status": state.status.read()}
 
 
 def listed(body: Mapping[str, Any]) -> Listed:

@@ -52,6 +52,7 @@ def _references(value: Any) -> set[str]:
 def test_a_list_takes_the_filters_of_the_page(http: httpx.Client) -> None:
     found = http.get("/api/v1/apps", params={"waiting": "1", "q": "web"}).json()
     assert [(each["kind"], each["namespace"], each["name"]) for each in found["items"]] == [("app", "shop", "web")]
+    assert found["items"][0]["created"].endswith("Z")
     assert (found["page"], found["pages"], found["found"], found["total"]) == (1, 1, 1, 5)
 
 
