@@ -55,7 +55,7 @@ class _Main:
     def files_below(self, folder: str) -> Mapping[str, bytes]:
         return self.files
 
-    def _commit(self, edits: Mapping[str, EditOrNew], message: str) -> Edited:
+    def _commit(self, edits: Mapping[str, EditOrNew], message: str, _requester: object = None) -> Edited:
         message.encode()
         for path, edit in edits.items():
             edit(self.files[path])  # type: ignore[arg-type]

@@ -67,6 +67,17 @@ class AppPage:
         """The conditions that somebody must act on."""
         return self.view.row.demands
 
+    @cached_property
+    def ways_back(self) -> tuple[Version, ...]:
+        """The versions that served before the one that does, the newest first."""
+        return tuple(each for each in self.view.versions if each.was_active and each != self.live)
+
+    @cached_property
+    def manual_gates(self) -> tuple[tuple[str, bool], ...]:
+        """The gates that people open and close, each with whether it is open."""
+        hooks, state = self.view.strategy.hooks if self.view.strategy else (), self.view.record.hook_state
+        return tuple((each.name, state.gate(each.name) is not None) for each in hooks if each.manual)
+
     @property
     def possible(self) -> frozenset[AppCommand]:
         """What makes sense at present."""
@@ -77,7 +88,7 @@ class AppPage:
             AppCommand.PROMOTE: on_the_way,
             AppCommand.ABORT: on_the_way,
             AppCommand.RETRY: is_held or self.coming is not None,
-            AppCommand.ROLL_BACK: live is not None and any(each.was_active for each in record.versions if each != live),
+            AppCommand.ROLL_BACK: live is not None and bool(self.ways_back),
             AppCommand.SUSPEND: not self.is_suspended,
             AppCommand.RESUME: self.is_suspended or is_held or (self.coming is not None and not on_the_way),
         }

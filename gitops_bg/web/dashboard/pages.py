@@ -7,6 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from gitops_bg.agent.operate.apps import AppCommand
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.conditions import Phase
@@ -75,7 +76,12 @@ class Pages:
         page = AppPage(view, troubles, entries, unread, self._source.clock())
         may = actions_for(person_of(request), access_for(request), app)
         actions = [each for each in may if each.command in page.possible]
-        return Shown("app.html", {"app": app, "page": page, "actions": actions})
+        of = {each.command: each for each in may}
+        ways = (
+            (AppCommand.CLOSE_GATE if is_open else AppCommand.OPEN_GATE, name) for name, is_open in page.manual_gates
+        )
+        gates = [(of[command], name) for command, name in ways if command in of]
+        return Shown("app.html", {"app": app, "page": page, "actions": actions, "gate_actions": gates})
 
     def history(self, request: Request) -> Shown:
         """What happened to an app or a group, a page at a time."""

@@ -267,13 +267,14 @@ def test_gates_are_opened_and_closed_by_name(web: Buttons, world: Scenario) -> N
     world.wait_idle()
     form = web.form("suspend") | {"sure": "yes", "gate": "release", "reason": "tested", "digest": ""}
     assert "has no gate other; it has: release" in web.refused("open-gate", form | {"gate": "other"}, 404)
-    assert web.post("open-gate", form).status_code == 200
+    assert web.form("open-gate")["gate"] == "release"
+    assert web.press("open-gate", reason="tested").status_code == 200
     eventually(lambda: web.app.record.hook_state.gate("release"), what="the gate is open")
     opened = web.app.record.hook_state.gate("release")
     assert opened is not None
     assert (opened.by, opened.reason) == ("somebody on this machine <dashboard@localhost>", "tested")
     assert "is open already" in web.refused("open-gate", form, 409)
-    assert web.post("close-gate", form).status_code == 200
+    assert web.press("close-gate").status_code == 200
     eventually(lambda: web.app.record.hook_state.gate("release") is None, what="the gate is closed")
 
 

@@ -41,29 +41,31 @@ def fleet(
         ),
     ] = None,
     differing: Annotated[
-        bool, typer.Option("--differing", help="Show only what does not serve the same version in every cluster.")
+        bool,
+        typer.Option("--differing", help="Show only what does not serve the same everywhere where it is."),
     ] = False,
 ) -> None:
     """Show what serves in every cluster of the repository, and what waits there, from their ledgers in Git.
 
-    It asks no cluster. A ledger is as old as its last commit: an agent writes only when something happens.
+    It asks no cluster; --cluster shows that one alone. A ledger is as old as its last commit: an agent writes only when
+    something happens.
 
     Example: gitops-bg fleet --differing
     """
     output = Output(out)
     with Session(git, None, place, about=apps_named(app) if app else ALL, note=output.notice) as session:
-        ledgers = [each for each in session.repository.ledgers.read() if git.cluster in ("", each.cluster)]
+        ledgers = session.repository.ledgers.read()
     known = [each for each in fleet_of(ledgers, place.namespace) if app in (None, each.about.name, str(each.about))]
     if app and not known:
         raise NameNotFound(f"no ledger knows {app}: there are those of {', '.join(each.cluster for each in ledgers)}")
-    rows = [each for each in known if not (differing and each.agrees)]
+    rows = [each for each in known if git.cluster in ("", each.cluster) and not (differing and each.agrees)]
     if output.json:
         output.data({"clusters": [json_of_ledger(each) for each in ledgers], "items": [each.json() for each in rows]})
         return
     if rows:
         output.show(Listing(_COLUMNS, (Line(_cells(each)) for each in rows)))
     else:
-        output.line("the same versions serve in every cluster" if known else "no ledger has any app")
+        output.line("every cluster that has an app serves the same version of it" if known else "no ledger has any app")
     for sentence in reports(ledgers, datetime.now(UTC)):
         output.notice(sentence)
 

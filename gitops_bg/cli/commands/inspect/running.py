@@ -4,7 +4,7 @@ where people see an app. They only read.
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Annotated
 
@@ -17,12 +17,13 @@ from gitops_bg.cli.options.options import App, ClusterOptions, LiveOptions
 from gitops_bg.cli.options.values import a_version_name
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.live_session import LiveSession
-from gitops_bg.cluster.api.kinds import APPS, DEPLOYMENTS, HTTP_ROUTES, INGRESSES, SERVICES, Object
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.cluster.api.kinds import APPS, CONFIG_MAPS, DEPLOYMENTS, HTTP_ROUTES, INGRESSES, SERVICES, Object
+from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.core.foreign_json import images_in
 from gitops_bg.core.model.version import AppKey, Version, short
 
 _AGENTS = "app.kubernetes.io/name=gitops-bg"
+_PUBLIC_URL = "GITOPS_BG_PUBLIC_URL"
 
 
 def version(at: LiveOptions) -> None:
@@ -168,7 +169,7 @@ def _dashboard(session: LiveSession, app: AppKey) -> str:
     """Return the page of the app where an agent of the cluster says that its dashboard is. Raises `CommandFailed`."""
     for each in session.client.list(DEPLOYMENTS, "", _AGENTS):
         for container in each["spec"]["template"]["spec"]["containers"]:
-            if found := _public_url(container):
+            if found := _public_url(container) or _from_settings(session, each["metadata"]["namespace"], container):
                 return f"{found.rstrip('/')}/apps/{app}"
     raise CommandFailed(
         "no agent of this cluster says where its dashboard is: start it with --dashboard and --public-url"
@@ -181,8 +182,19 @@ def _public_url(container: Object) -> str:
         option, equals, value = word.partition("=")
         if option == "--public-url":
             return value if equals else following
-    named = (each.get("value") for each in container.get("env") or () if each.get("name") == "GITOPS_BG_PUBLIC_URL")
+    named = (each.get("value") for each in container.get("env") or () if each.get("name") == _PUBLIC_URL)
     return str(next(named, None) or "")
+
+
+def _from_settings(session: LiveSession, namespace: str, container: Object) -> str:
+    """Return what the ConfigMaps of a container say, of which the last one counts; empty for who may not read them."""
+    found = ""
+    for source in container.get("envFrom") or ():
+        name = (source.get("configMapRef") or {}).get("name")
+        with suppress(Refused):
+            settings = session.client.get(CONFIG_MAPS, namespace, name) if name else None
+            found = ((settings or {}).get("data") or {}).get(_PUBLIC_URL, found)
+    return str(found)
 
 
 def _preview_service(session: LiveSession, app: AppKey) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.integration.cli.conftest import Cli
-from tests.support.cluster.paths import path_of
+from tests.support.cluster.paths import config_maps, path_of
 from tests.support.manifests import deployment
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import HANGS, eventually
@@ -96,6 +96,19 @@ def test_the_dashboard_is_where_the_agent_was_told_that_it_is(cli: Cli, web: App
     web.scenario.cluster.create(f"/apis/apps/v1/namespaces/{namespace}/deployments", agent)
     shown = cli("open", str(web.key), "--dashboard", "--print")
     assert shown == f"https://bg.example.com/apps/{web.key}\n"
+
+
+def test_the_dashboard_is_where_the_settings_of_the_agent_say_that_it_is(cli: Cli, web: App) -> None:
+    """`install` and the chart give the agent its settings in a ConfigMap."""
+    namespace, cluster = web.key.namespace, web.scenario.cluster
+    settings = {"GITOPS_BG_PUBLIC_URL": "https://bg.example.com"}
+    cluster.create(config_maps(namespace), {"metadata": {"name": "gitops-bg"}, "data": settings})
+    agent = deployment(namespace, "agent", tag="0.1.0")
+    agent["metadata"]["labels"] = {"app.kubernetes.io/name": "gitops-bg"}
+    container = agent["spec"]["template"]["spec"]["containers"][0]
+    container["envFrom"] = [{"secretRef": {"name": "other"}}, {"configMapRef": {"name": "gitops-bg"}}]
+    cluster.create(f"/apis/apps/v1/namespaces/{namespace}/deployments", agent)
+    assert cli("open", str(web.key), "--dashboard", "--print") == f"https://bg.example.com/apps/{web.key}\n"
 
 
 def test_the_pull_request_is_that_of_the_status(cli: Cli, world: Scenario) -> None:
