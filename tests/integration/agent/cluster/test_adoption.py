@@ -279,7 +279,8 @@ def test_a_release_under_a_new_name_waits_for_the_end_of_the_former_app(either: 
     shop.spec["release"] = {"deployment": "old"}
     with endpoints_of(either, "web") as seen:
         shop.configure()
-        said = "Service web would select pods of app web, until web, which this app was before, has ended"
+        missing = "Service web would select pods of app web, until web, which this app was before, has ended"
+        said = f"live traffic goes back to Deployment old; {missing}"
         shop.wait(lambda: shop.condition("Released")["message"] == said, "it says what it waits for")
         either.wait_idle()
         assert all(map(is_of_shop, behind(either, "web")))
