@@ -34,7 +34,7 @@ from gitops_bg.agent.reconcile.background import Background, MeasurementRunner, 
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.kind import Urgency, is_to_move_traffic, moves_requests, urgency_of, urgency_of_group
 from gitops_bg.agent.reconcile.reconciler import Reconciler, ReconcileResult
-from gitops_bg.agent.runtime.failures import LOOK_SECONDS, AwaitedNamespaces, Failures, log_missing, quietly
+from gitops_bg.agent.runtime.failures import LOOK_SECONDS, AwaitedNamespaces, Failures, log_bug, log_missing, quietly
 from gitops_bg.agent.runtime.leadership import Leadership, Lease, identity
 from gitops_bg.agent.runtime.schedule import COMPARE_SECONDS, ClockWatch, Recurring, SteadyClock, Timers, utc_now
 from gitops_bg.agent.runtime.workers import HangingPasses, Workers, WorkQueue
@@ -44,7 +44,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.observation.ownership import Ownership
 from gitops_bg.core.backoff import Backoff
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.groups.record import MemberState
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.journal import PullRequest
@@ -353,8 +353,13 @@ class Agent:
         self._stopped.set()
 
     def _shown_anew(self, subject: AppOrGroup) -> None:
+        """Tell who shows it. A bug of theirs keeps no pass and no wake."""
         for listener in self.listeners:
-            listener(subject)
+            try:
+                with guarded(f"telling pages of {subject}"):
+                    listener(subject)
+            except GitopsBgError as error:
+                log_bug(error, subject)
 
     # --- what wakes ---------------------------------------------------------------------------------------------
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import lines_of
-from gitops_bg.core.libraries import import_alone
 from gitops_bg.core.model.policy_rules import NoAnswer
+from gitops_bg.spec.libraries import import_alone
 
 if TYPE_CHECKING:
     import jsonpath

@@ -233,11 +233,12 @@ class PeopleFacts:
         if merged is not None and merged.pull is not None:
             by = merged.pull.merged_by
             return _account(by, about.kind) if by else None
-        return self._landed_by(commit, about)
+        return self._landed_by(commit)
 
-    def _landed_by(self, commit: str, about: Circumstances) -> Person | None:
-        """Return who brought a commit into main, by Git: who committed it, or for whom a forge or the agent did; None
-        where that cannot be read.
+    def _landed_by(self, commit: str) -> Person | None:
+        """Return who brought a commit into main, by Git; None where that cannot be read.
+
+        For whom the agent did it is no proof: that is what a login or a token of the dashboard said.
         """
         try:
             landing = self._repository.landing_of(commit)
@@ -246,7 +247,7 @@ class PeopleFacts:
         facts = self._facts(landing)
         if facts is None:
             return None
-        return facts.author if facts.committer.email.lower() in (_FORGES_OWN, about.agent) else facts.committer
+        return facts.author if facts.committer.email.lower() == _FORGES_OWN else facts.committer
 
     def _facts(self, commit: str) -> CommitFacts | None:
         """Return the facts of a commit; None where it cannot be read."""

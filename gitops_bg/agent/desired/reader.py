@@ -70,7 +70,7 @@ class MainReader:
         self._former: dict[AppKey, AppKey] = {}
         """What apps were called before, by their present names."""
         self._policies = PolicyCache(self._last_valid)
-        self._settings = default_settings()
+        self._settings = self._unread_settings = default_settings()
         self._settings_problems: tuple[Problem, ...] = ()
         self._good_settings: bytes | None = None
         self._groups = GroupCache(self._files_below, self._folder_before)
@@ -84,6 +84,7 @@ class MainReader:
             entries=dict(self._entries),
             settings=self._settings,
             settings_problems=self._settings_problems,
+            settings_known=not self._settings_problems or self._settings is not self._unread_settings,
             alerting=self._sharing.alerting,
             policies=self._policies.view,
             promotions=self._promotions,

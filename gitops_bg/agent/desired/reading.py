@@ -47,6 +47,8 @@ class Reading:
     entries: Mapping[AppKey, AppEntry] = field(default_factory=dict)
     settings: Settings = field(default_factory=default_settings)
     settings_problems: tuple[Problem, ...] = ()
+    settings_known: bool = True
+    """Whether the settings are those of main, or were: a file that was broken from the start says nothing of them."""
     alerting: Alerting = field(default_factory=Alerting)
     policies: PolicyView = field(default_factory=PolicyView)
     """The policies in force."""

@@ -129,6 +129,8 @@ class GroupCommands:
             else:
                 version, verb = self._way_back(seen), "roll back to"
                 fields = {"active": version}
+                if asked.digest not in ("", version):
+                    raise WorldChanged(f"{group}: the way back leads to {version} by now; look at it again")
         except NoSuchGroup as error:
             raise ObjectNotFound(str(error)) from error
         except PromotionRejected as error:
@@ -144,7 +146,8 @@ class GroupCommands:
             return Answer(says=says, commit=done.commit, branch=done.branch, pull=done.pull)
 
         would = f"{group}: {main} would ask for {version}"
-        return PlannedCommand(says=would, carry_out=carry_out, head=seen.desired.commit)
+        goal = version if asked.command is AppCommand.ROLL_BACK else ""
+        return PlannedCommand(says=would, carry_out=carry_out, head=seen.desired.commit, digest=goal)
 
     def _promotion(self, seen: _Seen, version: str, archive_size: int | None) -> dict[str, str | int]:
         """The fields of group.yaml that ask for a candidate. Raises `PromotionRejected`."""

@@ -209,6 +209,8 @@ class AppCommands:
     def _rollback(self, facts: Facts, asked: Asked) -> PlannedCommand:
         world, reason = facts.world(self.now), asked.reason or "rolled back by hand"
         plan = plan_rollback(self, facts, world, asked.version, by=str(asked.by), reason=reason, requester=asked.by)
+        if asked.digest not in ("", plan.version.digest):
+            raise WorldChanged(f"{facts.app}: the way back leads to {plan.version.name} by now; look at it again")
         return self._of_primary(facts, asked, plan)
 
     def _of_primary(self, facts: Facts, asked: Asked, plan: PrimaryPlan) -> PlannedCommand:
@@ -218,10 +220,10 @@ class AppCommands:
         def carry_out() -> Answer:
             proposed = commit_or_offer(self.repository, change)
             self.nudge(facts.app)
-            if plan.request is not None:
-                self._ask(facts.app, plan.request)
             made = proposed.commit if proposed.changed or proposed.branch else ""
             says, pull = proposed.says(change, proposed.branch or self._branch), ""
+            if plan.request is not None:
+                says += self._asked_too(facts.app, plan.request)
             if proposed.branch:
                 says = f"{says}; {self._branch} takes no commit from the agent, so that has to be merged"
                 known = self._pull_of(facts.app)
@@ -236,6 +238,16 @@ class AppCommands:
             changes=changes,
             digest=plan.version.digest,
         )
+
+    def _asked_too(self, app: AppKey, request: Request) -> str:
+        """Ask the agent that works for what belongs to a commit; return what is to be said if that fails: the commit is
+        made all the same.
+        """
+        try:
+            self._ask(app, request)
+        except GitopsBgError as error:
+            return f"; the agent could not be asked for what belongs to it: {error}"
+        return ""
 
     # --- by a commit of app.yaml ---
 

@@ -12,6 +12,7 @@ import typer
 
 from gitops_bg.agent import logs
 from gitops_bg.agent.agent import Agent
+from gitops_bg.agent.runtime.cpu import collect_garbage_as_usual
 from gitops_bg.agent.runtime.leadership import LeaseSettings
 from gitops_bg.agent.runtime.schedule import utc_now
 from gitops_bg.agent.runtime.signals import Stopped, Stopping, stopping_on_signals
@@ -270,6 +271,7 @@ def agent(git: GitOptions, verify: VerifyOptions, kube: ClusterOptions, options:
     """
     logs.configure(_log_format(options.log_format), options.log_level)
     logs.log_uncaught()
+    collect_garbage_as_usual()
     with stopping_on_signals() as stopping:
         try:
             return _run(Agent(_settings(git, verify, kube, options)), options, stopping)

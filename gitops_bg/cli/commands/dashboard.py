@@ -15,6 +15,7 @@ import typer
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.operate.apps import AppCommands
+from gitops_bg.agent.runtime.cpu import collect_garbage_as_usual
 from gitops_bg.agent.runtime.signals import wait_interruptibly
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import Author, ClusterOptions, GitOptions, OutputOptions, PlaceOptions
@@ -51,6 +52,7 @@ def dashboard(
     host, port = parse_address(address, "--address")
     if not is_loopback(host):
         raise UsageError(f"--address: others reach {host}; `gitops-bg agent --dashboard` has logins")
+    collect_garbage_as_usual()
     name, email = person_named(author)
     output = Output(OutputOptions())
     with (

@@ -35,6 +35,8 @@ _REMEMBERED = 10_000
 """How many answers of git are cached: which commit contains which other, and which commits exist."""
 _ASK_AGAIN = 30.0
 """Seconds until a branch of anybody's is asked for again, whose objects the remote did not hand out."""
+_LEDGERS = 30, 512 * MEBIBYTE
+"""Seconds of CPU time and bytes of a pack for ledgers: years of a busy cluster, when they are read first."""
 _LARGEST_ADVERTISED = 16 * MEBIBYTE
 """Bytes of an answer about branches: more than a hundred thousand of them."""
 
@@ -263,7 +265,7 @@ class Mirror:
     def _follow_guests(self, remote: Mapping[str, str]) -> None:
         """Follow the branches that anybody writes, within narrow limits; note which of them cannot be read."""
         before = self.tracked()
-        gone = (name for name in before if name not in self._own)
+        gone = (name for name in before if name not in self._own and not name.startswith(STATE_PREFIX))
         self.forget([name for name in gone if name not in remote or name in self._unread])
         moved = [name for name, commit in remote.items() if before.get(name) != commit and name not in self._unread]
         if not moved:
@@ -310,9 +312,12 @@ class Mirror:
         self._track(wanted)
 
     def fetch_each(self, branches: Collection[str]) -> Mapping[str, str]:
-        """Fetch branches that others write, within narrow limits; why not, by the names of those that could not be."""
+        """Fetch the ledgers of other clusters, within limits; why not, by the names of those that could not be. They
+        stay, so that the next fetch asks for what is new.
+        """
         self._tracked = None
-        apart = self._remote.fetch_apart(branches, _refspec, seconds=2 * self.settings.timeout_seconds)
+        seconds = 2 * self.settings.timeout_seconds
+        apart = self._remote.fetch_apart(branches, _refspec, seconds=seconds, share=_LEDGERS)
         late = "others took too long; it is tried again"
         return {name: finished.why for name, finished in apart.failed.items()} | dict.fromkeys(apart.left, late)
 

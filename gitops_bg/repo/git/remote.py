@@ -28,6 +28,7 @@ _PARTS = 8
 _MOST_FAILURES = 12
 """How many exchanges of a set may fail, each within its limits; the rest waits for the next look."""
 _REMEMBERED = 10_000
+Share = tuple[int, int]
 _TOGETHER, _ALONE = (3, 64 * MEBIBYTE), (1, 16 * MEBIBYTE)
 """Seconds of CPU time and bytes of a pack: for many things in one exchange, and for a single one. What is within its
 own share takes some milliseconds and kilobytes.
@@ -81,9 +82,15 @@ class Remote:
         raise self.error("fetch", finished)
 
     def fetch_apart(
-        self, wanted: Iterable[str], lines_of: Callable[[str], str], *options: str, seconds: float | None = None
+        self,
+        wanted: Iterable[str],
+        lines_of: Callable[[str], str],
+        *options: str,
+        seconds: float | None = None,
+        share: Share | None = None,
     ) -> Apart:
-        """Fetch a set within limits, and find out what of it cannot be had. ``lines_of`` says what to fetch for each.
+        """Fetch a set within limits, and find out what of it cannot be had. ``lines_of`` says what to fetch for each;
+        each exchange has a ``share`` of CPU time and memory, by default that of small things.
 
         Raises where the reason is another one than what was asked for: the remote does not answer, the mirror is
         damaged.
@@ -93,7 +100,7 @@ class Remote:
         while parts and failures < _MOST_FAILURES and found.timed_out is None:
             part = parts.popleft()
             asked = "".join(map(lines_of, part))
-            finished = self.fetch(asked, *options, limits=self._share(len(part)), seconds=seconds)
+            finished = self.fetch(asked, *options, limits=self._limits(len(part), share), seconds=seconds)
             if finished.status == 0:
                 continue
             failures += 1
@@ -110,8 +117,8 @@ class Remote:
         found.left = tuple(one for part in parts for one in part)
         return found
 
-    def _share(self, count: int) -> CommandLimits:
-        seconds, size = _TOGETHER if count > 1 else _ALONE
+    def _limits(self, count: int, share: Share | None) -> CommandLimits:
+        seconds, size = share or (_TOGETHER if count > 1 else _ALONE)
         return replace(self._git.limits, cpu_seconds=seconds, file=size)
 
     def _demand_well(self, asked: set[str], finished: Finished) -> None:

@@ -18,10 +18,10 @@ from subprocess import PIPE, Popen
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.libraries import import_alone
 from gitops_bg.repo.git.errors import MirrorClosed
 from gitops_bg.repo.git.output import parts_of, text
 from gitops_bg.repo.git.transport import LOCKED_DOWN, GitTransport, no_git_variables, without_the_machine
+from gitops_bg.spec.libraries import import_alone
 
 # --- what a process may use: a remote, or one commit, can make git ask for any amount of memory, CPU and disk ---
 # The limits are the kernel's, set by the shell that becomes git, so that they hold for all processes that git starts:

@@ -194,6 +194,14 @@ class Ledger:
         files = self._at(self._branch.seen())
         return self._documents(files.blobs, files)
 
+    @locked
+    def unproven(self) -> str:
+        """Why nobody can prove that the agent of its cluster wrote it; empty where that is as sure as it can be."""
+        view = self._branch.seen()
+        if not view.own or self._branch.is_proven(view):
+            return ""
+        return f"its last commit {view.own[:10]} has the name of an agent, but no signature that proves it"
+
     def document(self, subject: AppOrGroup) -> LedgerDocument | None:
         """Return the file of a subject as the agent itself wrote it last, or None. Raises as `StateBranch.read`."""
         return self._documents([subject], self._at(self._branch.read())).get(subject)
@@ -335,7 +343,7 @@ class Ledgers:
             made = self._details.of([own])[own] if own else None
         except GitopsBgError as error:
             return ClusterLedger(cluster, trouble=str(error))
-        trouble = ledger.trouble() or next(iter(doubts.values()), "")
+        trouble = ledger.trouble() or next(iter(doubts.values()), "") or ledger.unproven()
         return ClusterLedger(cluster, tip, made.date if made else None, trouble, documents)
 
 

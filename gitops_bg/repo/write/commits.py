@@ -43,7 +43,7 @@ class Requester:
     """By what they asked."""
 
     def __str__(self) -> str:
-        return f"{self.name} <{self.email}>"
+        return f"{_plain(self.name)} <{_plain(self.email)}>"
 
     @property
     def trailers(self) -> tuple[tuple[str, str], ...]:

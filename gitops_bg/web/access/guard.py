@@ -146,7 +146,7 @@ class Guard:
 
     def _log_in(self, request: Request) -> Response | None:
         """The answer to who has to log in: people are led there, and come back; None for what is open to everybody."""
-        if request.url.path.startswith(self._login.open_paths or "//"):
+        if self._login.open_paths and request.url.path.startswith(self._login.open_paths):
             return None
         is_page = "text/html" in request.headers.get("accept", "") and request.method == "GET"
         if self._login.oidc is not None and is_page:

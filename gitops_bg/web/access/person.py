@@ -50,6 +50,8 @@ class Access:
     """The rules of gitops-bg.yaml as main has them now."""
 
     rules: tuple[AccessRule, ...] = ()
+    known: bool = True
+    """Whether main was read. While it was not, nobody knows who may see what."""
 
     def may(self, person: Person | None, role: Role, namespace: str) -> bool:
         """Whether a person has a role in a namespace. Who works on this machine without a login has every role: they
@@ -59,7 +61,7 @@ class Access:
             return False
         if person.via is Via.LOOPBACK:
             return True
-        return has_role(self.rules, person.groups, role, namespace)
+        return self.known and has_role(self.rules, person.groups, role, namespace)
 
 
 def person_of(request: Request) -> Person | None:

@@ -12,6 +12,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.repo.settings import is_app
 from gitops_bg.views.app import AppView
 from gitops_bg.views.fleet import FleetRow, fleet_of
 from gitops_bg.views.group_tree import GroupView
@@ -202,7 +203,8 @@ class Pages:
         return self._source.snapshot().seen_by(sees(request))
 
     def _sees(self, request: Request, subject: AppOrGroup) -> bool:
-        return sees(request)(subject.namespace)
+        """Whether the person may see it. What can be no app is nothing: a name of an address becomes a path in Git."""
+        return is_app(subject.namespace, subject.name) and sees(request)(subject.namespace)
 
     def _similar(self, request: Request, wanted: AppOrGroup) -> list[AppOrGroup]:
         """Those whose names are like it, and those of its namespace."""

@@ -157,8 +157,15 @@ class Board:
             stale, self._stale = self._stale, set()
         if stale is None:
             return {app: listed(_body(app, state)) for app, state in self._cluster.bgds().items()}
-        states = {app: self._cluster.own_bgd(app) for app in stale}
-        return {app: listed(_body(app, state)) if state else None for app, state in states.items()}
+        fresh = dict[AppOrGroup, Listed | None]()
+        for app in stale:
+            try:
+                state = self._cluster.own_bgd(app)
+                fresh[app] = listed(_body(app, state)) if state else None
+            except GitopsBgError:  # What is known of it stays; the next snapshot asks again.
+                with self._noting:
+                    self._stale.add(app)
+        return fresh
 
     def _fresh_groups(self) -> dict[AppOrGroup, Listed | None]:
         """All groups, where it is time to list them: nothing watches their status."""

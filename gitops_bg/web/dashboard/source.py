@@ -189,8 +189,11 @@ class Source:
         return self._fetched.of("fleet", lambda: (self.clock(), self._running.catalog.repository.ledgers.read()))
 
     def access(self) -> Access:
-        """Who may do what, as main says it now."""
-        return Access(tuple(self._running.catalog.reading.settings.access))
+        """Who may do what, as main says it now. Before it was read, nobody but who is on this machine sees anything."""
+        reading = self._running.catalog.reading
+        if not (self._running.catalog.seen and reading.settings_known):
+            return Access(known=False)
+        return Access(tuple(reading.settings.access))
 
     def commit_url(self, commit: str) -> str:
         """The page of a commit on the forge; empty where nobody knows which that is."""

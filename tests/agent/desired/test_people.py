@@ -401,7 +401,6 @@ def test_without_a_forge_git_says_who_approved_by_merging(landing: CommitFacts, 
     [
         (Person("Ben", "ben@example.com"), "ben"),
         (Person("GitHub", "noreply@github.com"), "ana"),
-        (Person("gitops-bg", "Gitops-bg@localhost"), "ana"),
     ],
 )
 def test_without_a_forge_git_says_who_merged(committer: Person, merger: str) -> None:

@@ -166,3 +166,12 @@ def test_the_pages_load_nothing_but_our_own_files(http: httpx.Client) -> None:
 
 def test_health_and_metrics_are_not_on_the_port_of_the_dashboard(http: httpx.Client) -> None:
     assert {http.get(path).status_code for path in ("/healthz", "/metrics", "/webhook")} == {404}
+
+
+@pytest.mark.parametrize("path", ["apps/%2e%2e/x", "apps/shop/%2e%2e", "apps/a%00b/x", "groups/%2e%2e/x"])
+def test_a_name_that_nothing_can_have_is_asked_of_nobody(path: str, http: httpx.Client, shop: Shop) -> None:
+    """Git takes `..` for a file outside of the mirror, and the mirror was taken for broken."""
+    for address in (f"/{path}", f"/{path}/history", f"/api/v1/{path}", f"/api/v1/{path}/history"):
+        assert http.get(address).status_code == 404, address
+    assert shop.world.agent is not None
+    assert not shop.world.agent.catalog.repository.lock.suspect

@@ -116,3 +116,14 @@ def test_one_ledger_that_cannot_be_read_keeps_none_of_the_others(cli: Cli, remot
     assert troubles.pop("odd")
     assert set(troubles.values()) == {""}
     assert {each["cluster"] for each in found["items"]} == {"eu", "us"}
+
+
+def test_ledgers_of_other_clusters_stay_when_main_moves(remote: GitRemote) -> None:
+    """They have no commit in common with main: without them, each would be fetched anew from its beginning."""
+    settings = RepositorySettings(url=remote.url, cluster="eu", directory=remote.bare.parent / "reader")
+    with Repository(settings) as repository:
+        repository.poll()
+        before = {each.cluster: each.commit for each in repository.ledgers.read()}
+        remote.publish("Move main", {"README.md": "more\n"})
+        repository.poll()
+        assert repository.mirror.tracked()["gitops-bg/state/us"] == before["us"]

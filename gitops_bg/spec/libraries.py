@@ -8,7 +8,10 @@ import sys
 from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder
+from threading import RLock
 from types import ModuleType
+
+_importing = RLock()
 
 
 @cache
@@ -16,6 +19,11 @@ def import_alone(name: str) -> ModuleType:
     """Import ``package.module``, whose package must need nothing of what it imports itself; the package as such is
     imported by whoever asks for it later.
     """
+    with _importing:  # `cache` lets two threads import the same, and one would take the package from the other
+        return _imported(name)
+
+
+def _imported(name: str) -> ModuleType:
     package, _, _ = name.partition(".")
     if package in sys.modules:
         return import_module(name)

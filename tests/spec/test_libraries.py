@@ -9,7 +9,7 @@ from tests.support.waiting import HANGS
 
 PROGRAM = """
 import sys
-from gitops_bg.core.libraries import import_alone
+from gitops_bg.spec.libraries import import_alone
 alone = import_alone("cel.cel")
 assert alone.compile("1 + 1").execute({}) == 2
 assert "cel.cli" not in sys.modules
