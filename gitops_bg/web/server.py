@@ -49,13 +49,15 @@ def parse_address(text: str, option: str = "--http") -> tuple[str, int]:
     return (host[1:-1] if bracketed else host), int(port)
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens there; an empty host means every address. Raises ``CannotListen``."""
+def listen(host: str, port: int, option: str = "--http") -> socket.socket:
+    """Return a socket that listens there; an empty host means every address. Raises ``CannotListen``, which names the
+    option.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
-        raise CannotListen(f"cannot listen on {format_address(host, port)}: {_why(error)}") from error
+        raise CannotListen(f"cannot listen on {format_address(host, port)}: {_why(error, option)}") from error
     # Connections inherit the option. For a foreign socket, asyncio does not know the protocol and sets nothing, and
     # Nagle's algorithm then delays every response on a kept connection by 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -67,14 +69,14 @@ def format_address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _why(error: OSError) -> str:
+def _why(error: OSError, option: str) -> str:
     match error.errno:
         case errno.EADDRINUSE:
-            return "another process has this port; stop it, or choose another with --http"
+            return f"another process has this port; stop it, or choose another with {option}"
         case errno.EACCES:
-            return "ports below 1024 need more rights; choose another with --http"
+            return f"ports below 1024 need more rights; choose another with {option}"
         case errno.EADDRNOTAVAIL:
-            return "this machine has no such address; choose another with --http"
+            return f"this machine has no such address; choose another with {option}"
         case number:
             return os.strerror(number) if number and number > 0 else str(error)
 
@@ -167,12 +169,18 @@ class WebServer:
     """An ASGI application behind HTTP. ``start`` binds, so port 0 works; ``stop`` may be called at any time."""
 
     def __init__(
-        self, app: ASGIApp, host: str = "127.0.0.1", port: int = 8080, headers: Headers = SECURITY_HEADERS
+        self,
+        app: ASGIApp,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        headers: Headers = SECURITY_HEADERS,
+        option: str = "--http",
     ) -> None:
-        """``headers`` are of every response; none where the application sets its own."""
+        """``headers`` are of every response; none where the application sets its own. ``option`` gave the address."""
         self._app = app
         self._headers = headers
         self._address = (host, port)
+        self._option = option
         self._socket: socket.socket | None = None
         self._uvicorn: _Uvicorn | None = None
         self._thread: threading.Thread | None = None
@@ -195,7 +203,7 @@ class WebServer:
         """
         if self._thread is not None:
             raise RuntimeError("this web server was started before")
-        self._socket = listen(*self._address)
+        self._socket = listen(*self._address, self._option)
         self._address = self._address[0], self._socket.getsockname()[1]
         self._uvicorn = _Uvicorn(_config(self._app, self._headers))
         self._thread = threading.Thread(target=self._serve, name="web", daemon=True)

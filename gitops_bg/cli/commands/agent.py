@@ -292,10 +292,10 @@ def _run(running: Agent, options: AgentOptions, stopping: Stopping) -> int:
 
 def _start(running: Agent, options: AgentOptions, stack: ExitStack) -> None:
     """Start HTTP first: while the caches fill, /readyz says what is missing."""
-    servers = ((options.probes, application_of_probes), (options.http, application))
-    for address, made_for in servers if not options.once else ():
+    servers = (("--probes", options.probes, application_of_probes), ("--http", options.http, application))
+    for option, address, made_for in servers if not options.once else ():
         if address != HTTP_OFF:
-            stack.enter_context(WebServer(made_for(running), *parse_address(address)))
+            stack.enter_context(WebServer(made_for(running), *parse_address(address, option), option=option))
     if options.dashboard != HTTP_OFF and not options.once:
         from gitops_bg.web.access.guard import login_from
         from gitops_bg.web.dashboard.app import dashboard_server

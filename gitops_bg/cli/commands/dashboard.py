@@ -62,7 +62,7 @@ def dashboard(
         from gitops_bg.web.dashboard.app import dashboard_server
 
         you = Person(name, email, "loopback", frozenset(), Via.LOOPBACK)
-        with dashboard_server(running, host, port, Login(loopback=you)) as server:
+        with dashboard_server(running, host, port, Login(loopback=you), "--address") as server:
             output.line(server.url)
             if not no_open:
                 webbrowser.open(server.url)

@@ -32,14 +32,18 @@ LOCAL = Person("somebody on this machine", "dashboard@localhost", "loopback", fr
 """Who acts where there is no login, and nobody but this machine reaches the dashboard."""
 
 
-def dashboard_server(running: Running, host: str, port: int, login: Login | None = None) -> WebServer:
-    """A server of the dashboard, not started. Without a ``login``, and on an address that others reach, nobody acts."""
+def dashboard_server(
+    running: Running, host: str, port: int, login: Login | None = None, option: str = "--dashboard"
+) -> WebServer:
+    """A server of the dashboard, not started. Without a ``login``, and on an address that others reach, nobody acts.
+    ``option`` gave the address.
+    """
     wanted = login or Login()
     if not wanted.is_needed and is_loopback(host):
         wanted = replace(wanted, loopback=wanted.loopback or LOCAL)
     if not wanted.is_needed and not is_loopback(host):
         _log.warning("nobody can log in at the dashboard, and others reach it: it is for reading only")
-    return WebServer(dashboard(Source(running), wanted), host, port, headers=())
+    return WebServer(dashboard(Source(running), wanted), host, port, headers=(), option=option)
 
 
 def dashboard(source: Source, login: Login) -> Guard:

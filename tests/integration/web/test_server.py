@@ -50,6 +50,12 @@ def test_a_busy_port_is_a_sentence_with_a_remedy(server: WebServer, agent: FakeA
     assert second.stop()
 
 
+def test_a_busy_port_names_the_option_that_gave_it(server: WebServer, agent: FakeAgent) -> None:
+    second = WebServer(application(agent), port=server.address[1], option="--dashboard")
+    with pytest.raises(CannotListen, match=r"choose another with --dashboard$"):
+        second.start()
+
+
 def test_an_address_of_somebody_else_is_a_sentence() -> None:
     with pytest.raises(CannotListen, match="this machine has no such address"):
         listen("192.0.2.1", 0)
