@@ -87,7 +87,7 @@ class Api:
 
     def _history(self, request: Request) -> Mapping[str, Any]:
         subject, page = self._pages.visible(request), Query.read(request.query_params).page
-        rows = self._source.history(subject, page * ROWS)[(page - 1) * ROWS :]
+        rows = self._pages.entries(request, subject, page * ROWS)[(page - 1) * ROWS :]
         ledger = self._source.main().ledger
         return {subject.kind: str(subject), "ledger": ledger, "entries": [each.json for each in rows]}
 

@@ -1,6 +1,6 @@
 """What each page shows, before it is drawn. Each is made in a thread of its own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -87,10 +87,8 @@ class Pages:
     def history(self, request: Request) -> Shown:
         """What happened to an app or a group, a page at a time."""
         subject, page = self.visible(request), Query.read(request.query_params).page
-        entries = self._source.history(subject, page * ROWS + 1)
+        entries = self.entries(request, subject, page * ROWS + 1)
         shown, more = tuple(entries[(page - 1) * ROWS : page * ROWS]), len(entries) > page * ROWS
-        if not shown and page == 1 and self._live(subject) is None:
-            raise NotHere(f"Nothing is known of {subject.kind} {subject}.", self._similar(request, subject))
         return Shown("history.html", {"subject": subject, "rows": shown, "number": page, "more": more})
 
     def entry(self, request: Request) -> Shown:
@@ -163,6 +161,13 @@ class Pages:
         if not self._sees(request, subject):
             raise NotHere(f"Nothing is known of {subject.kind} {subject}.", self._similar(request, subject))
         return subject
+
+    def entries(self, request: Request, subject: AppOrGroup, limit: int) -> Sequence[HistoryRow]:
+        """Its newest entries. Raises `NotHere` where the ledger has none, and the cluster does not run it either."""
+        found = self._source.history(subject, limit)
+        if not found and self._live(subject) is None:
+            raise NotHere(f"Nothing is known of {subject.kind} {subject}.", self._similar(request, subject))
+        return found
 
     def app_view(self, request: Request) -> AppView:
         """The app that is asked about. Raises `NotHere` where there is none that the person may see."""

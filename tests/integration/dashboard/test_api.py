@@ -62,7 +62,16 @@ def test_one_app_is_what_the_command_line_prints(http: httpx.Client, shop: Shop)
     assert {each["kind"]: each["open"] for each in found["gates"]}["policy"] is False
 
 
-@pytest.mark.parametrize("path", ["/api/v1/apps/shop/nothing", "/api/v1/nothing", "/api/v1/groups/shop/store"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/apps/shop/nothing",
+        "/api/v1/apps/shop/nothing/history",
+        "/api/v1/nothing",
+        "/api/v1/groups/shop/store",
+        "/api/v1/groups/shop/store/history",
+    ],
+)
 def test_what_is_not_there_is_told_as_json(http: httpx.Client, path: str) -> None:
     answer = http.get(path)
     assert answer.status_code == 404
