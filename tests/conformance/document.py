@@ -28,7 +28,7 @@ of the target, pods of all versions, pods of the target's version, ready and ava
 _HEAD_OF_FIELDS = f"""\
 # Every field
 
-Written by `{COMMAND}` from the models of `gitops-bg check`. `[]` is each item of a list. A field
+Written by `{COMMAND}` from the models that read the files. `[]` is each item of a list. A field
 without an example has fields of its own. `kubectl explain bgd.spec.strategy.blueGreen` shows the same texts.
 """
 
@@ -100,17 +100,19 @@ def _own_fields() -> str:
 def _fields_of_shared() -> Iterator[str]:
     """What is not of one app."""
     for title, place, known, shown in (
-        ("AnalysisTemplate", "spec", fields.of_templates(), examples("analysis-template")),
+        ("gitops-bg.yaml", "Field beside `kind: Settings`", fields.of_settings(), examples("settings")),
+        ("The login file", "Field beside `kind: DashboardLogin`", fields.of_login(), examples("login")),
+        ("AnalysisTemplate", "Field of `spec`", fields.of_templates(), examples("analysis-template")),
         (
             "Where metrics are measured",
-            "provider",
+            "Field of `provider`",
             fields.of_metric_providers(),
             examples("analysis-template", "metrics[].provider."),
         ),
-        ("AlertProvider", "spec", fields.of_alert_providers(), examples("alert-provider")),
+        ("AlertProvider", "Field of `spec`", fields.of_alert_providers(), examples("alert-provider")),
     ):
         rows = ((f"`{each.path}`", each.default, _code(shown[each.path]), each.meaning) for each in known.values())
-        yield f"## {title}\n\n" + _table((f"Field of `{place}`", "Default", "Example", "Meaning"), rows)
+        yield f"## {title}\n\n" + _table((place, "Default", "Example", "Meaning"), rows)
 
 
 def _code(example: str) -> str:

@@ -13,16 +13,20 @@ from pydantic import BaseModel
 
 from gitops_bg.spec.analysis.templates import TemplateSpec
 from gitops_bg.spec.app.models import AppFields
+from gitops_bg.spec.app.settings import Settings
 from gitops_bg.spec.notifications import ProviderSpec
+from gitops_bg.web.access.login_file import LoginFile
 
 FOLDER = Path(__file__).with_name("examples")
 MODELS: dict[str, type[BaseModel]] = {
     "app": AppFields,
     "analysis-template": TemplateSpec,
     "alert-provider": ProviderSpec,
+    "settings": Settings,
+    "login": LoginFile,
 }
 """The files, and what reads each document of them."""
-LONGEST = 60
+LONGEST = 64
 """Characters of an example; a longer one is a block, and shown by its fields."""
 
 

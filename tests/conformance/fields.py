@@ -15,8 +15,10 @@ from pydantic_core import PydanticUndefined
 from gitops_bg.spec.analysis.providers import ProviderFields
 from gitops_bg.spec.analysis.templates import TemplateSpec
 from gitops_bg.spec.app.models import AppFields
+from gitops_bg.spec.app.settings import Settings
 from gitops_bg.spec.declared import DeclaredModel, described, is_declared, model_of
 from gitops_bg.spec.notifications import ProviderSpec
+from gitops_bg.web.access.login_file import LoginFile
 
 
 def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
@@ -84,6 +86,19 @@ def of_metric_providers() -> dict[str, Field]:
 def of_alert_providers() -> dict[str, Field]:
     """Every field of `spec` of an AlertProvider."""
     return {field.path: field for field in _fields(ProviderSpec, "", {})}
+
+
+def of_settings() -> dict[str, Field]:
+    """Every field of gitops-bg.yaml but those that say what the file is."""
+    return {field.path: field for field in _fields(Settings, "", {}) if field.path not in _KIND}
+
+
+def of_login() -> dict[str, Field]:
+    """Every field of the file of ``--dashboard-login-file`` but those that say what it is."""
+    return {field.path: field for field in _fields(LoginFile, "", {}) if field.path not in _KIND}
+
+
+_KIND = ("apiVersion", "kind")
 
 
 _PROVIDERS = tuple(one for info in ProviderFields.model_fields.values() for one in _models_in(info.annotation))

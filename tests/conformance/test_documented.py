@@ -76,6 +76,8 @@ def test_every_field_has_a_meaning() -> None:
         *fields.of_templates().values(),
         *fields.of_metric_providers().values(),
         *fields.of_alert_providers().values(),
+        *fields.of_settings().values(),
+        *fields.of_login().values(),
     ]
     assert not [field.path for field in every if not field.meaning]
 
@@ -93,6 +95,8 @@ def test_every_field_has_an_example() -> None:
         (fields.of_templates(), shown("analysis-template")),
         (fields.of_metric_providers(), shown("analysis-template", "metrics[].provider.")),
         (fields.of_alert_providers(), shown("alert-provider")),
+        (fields.of_settings(), shown("settings")),
+        (fields.of_login(), shown("login")),
     ]
     for known, found in every:
         assert not [path for path in known if path not in found]

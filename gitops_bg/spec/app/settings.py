@@ -22,8 +22,8 @@ from gitops_bg.spec.yaml.reader import read_one
 class Author(Model):
     """The author of the agent's commits."""
 
-    name: Text = "gitops-bg"
-    email: Text = "gitops-bg@localhost"
+    name: Text = Field(default="gitops-bg", description="The name in commits.")
+    email: Text = Field(default="gitops-bg@localhost", description="The mail address in commits.")
 
 
 class ForgeSettings(Model):
