@@ -65,8 +65,8 @@ ACTIONS = {
             label="Roll back",
             role=Role.OPERATOR,
             needs_reason=True,
-            effect="Commits the older primary.yaml. Live traffic follows at once; no gate stands in the way. The "
-            "version that it leaves is on hold.",
+            effect="Commits the older primary.yaml. Live traffic follows as soon as main has the commit; no gate "
+            "stands in the way. The version that it leaves is on hold.",
         ),
         Action(
             command=AppCommand.ABORT,
@@ -126,8 +126,8 @@ OF_GROUPS = {
             label="Roll back",
             role=Role.OPERATOR,
             needs_reason=True,
-            effect="Names the version before active in group.yaml again. Requests follow at once; no gate stands in "
-            "the way.",
+            effect="Names the version before active in group.yaml again. Requests follow as soon as main has the "
+            "commit; no gate stands in the way.",
         ),
     )
 }
