@@ -155,8 +155,8 @@ def missing(made: Made) -> Iterator[str]:
 def test_every_condition_that_can_be_made_has_a_row() -> None:
     without = [each for made in MADE for each in missing(made)]
     assert not without, (
-        "a condition without a row: add it to the table of gitops_bg/core/status/meanings.py, "
-        "or for groups of gitops_bg/core/status/group_advice.py "
+        "a condition without a row: add it to the table of gitops_bg/core/checks/situations.py, "
+        "or for groups of gitops_bg/core/status/groups.py "
         "(what it means for traffic now, who must do what, the command; CALM where nothing is to be said), "
         "and the condition to docs/reference/status.md"
     )
