@@ -105,7 +105,8 @@ VERBS = {
         Verb(
             "dashboard",
             "dashboard",
-            "Show all apps in a browser, for you alone, through your kubeconfig; what you do there are commits by you.",
+            "Show all apps in a browser, through your kubeconfig. Every user of this machine who reaches the port acts "
+            "as you.",
         ),
         Verb(
             "logs",

@@ -64,11 +64,16 @@ def _verb(name: str, command: Any, shared: set[Key]) -> str:
     own = [each for each in loaded if _key(each) not in shared and each.name != "help"]
     if rows := [_row(each) for each in own if each.param_type_name == "option"]:
         parts.append(_table(rows))
-    titles = [title for title in SHARED if any(_key(each) in shared and _key(each)[0] == title for each in loaded)]
-    if titles:
-        links = ", ".join(f"[{title}](#options-{title.lower()})" for title in titles)
-        parts.append(f"And the options of {links}.\n")
+    own_of = {title: [each for each in loaded if _key(each) in shared and _key(each)[0] == title] for title in SHARED}
+    if links := [_link(title, options) for title, options in own_of.items() if options]:
+        parts.append(f"And the options of {', '.join(links)}.\n")
     return "\n".join(parts)
+
+
+def _link(title: str, options: list[Any]) -> str:
+    """Where options are told that many verbs have; one that a verb has alone is named."""
+    only = f" (`{options[0].opts[0]}` alone)" if len(options) == 1 else ""
+    return f"[{title}](#options-{title.lower()}){only}"
 
 
 def _shared(title: str, verbs: list[Verb], shared: set[Key]) -> str:

@@ -1,5 +1,5 @@
-"""`dashboard`: the agent's pages for one person, read through their kubeconfig and their clone; what they do there are
-commits by them, as by any other verb. Listens on this machine alone.
+"""`dashboard`: the agent's pages, read through a person's kubeconfig and their clone; what is done there is done as
+them: commits and requests, as by any other verb. Listens on this machine alone, and knows no users of it.
 """
 
 import threading
@@ -45,7 +45,7 @@ def dashboard(
     ] = "127.0.0.1:8090",
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
 ) -> None:
-    """Show all apps in a browser, for you alone, through your kubeconfig; what you do there are commits by you.
+    """Show all apps in a browser, through your kubeconfig. Every user of this machine who reaches the port acts as you.
 
     Example: gitops-bg dashboard
     """
