@@ -120,7 +120,7 @@ def open_app(
     preview: Annotated[bool, typer.Option("--preview", help="The preview of the app; the default.")] = False,
     dashboard: Annotated[bool, typer.Option("--dashboard", help="Its page of the dashboard.")] = False,
     pull_request: Annotated[bool, typer.Option("--pull-request", help="The pull request of its promotion.")] = False,
-    only_print: Annotated[bool, typer.Option("--print", help="Only print the address.")] = False,
+    only_print: Annotated[bool, typer.Option("--print", help="Print the address, and open no browser.")] = False,
 ) -> None:
     """Open the preview of an app in a browser, its page of the dashboard, or its pull request; print the address where
     there is no browser.
