@@ -81,7 +81,10 @@ class Events:
 
     def _page(self, request: Request) -> tuple[Request, Callable[[Request], Shown]]:
         """The request for the page itself, by the same person, and what shows it."""
-        parts = urlsplit(request.query_params.get("at", "")[:_LONGEST])
+        try:
+            parts = urlsplit(request.query_params.get("at", "")[:_LONGEST])
+        except ValueError as error:
+            raise HTTPException(404) from error
         if parts.netloc:
             raise HTTPException(404)
         scope = {**request.scope, "path": unquote(parts.path), "raw_path": parts.path.encode(errors="replace")}

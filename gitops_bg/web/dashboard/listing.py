@@ -14,6 +14,7 @@ ROWS = 50
 """Lines on a page."""
 _LONGEST = 200
 """Characters of a search that count."""
+_MOST_PAGES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Query:
             phase=given.get("phase", "")[:_LONGEST],
             namespace=given.get("namespace", "")[:_LONGEST],
             waiting=given.get("waiting") == "1",
-            page=int(page) if page.isascii() and page.isdecimal() and 0 < len(page) < 7 else 1,
+            page=max(1, min(int(page), _MOST_PAGES)) if page.isascii() and page.isdecimal() and len(page) < 7 else 1,
         )
 
     def address(self, **changes: object) -> str:

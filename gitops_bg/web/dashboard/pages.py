@@ -30,6 +30,8 @@ _ENTRIES = 12
 _WAITING = 6
 """Cards of what waits for people, above the list."""
 _SIMILAR = 5
+_COMPARED = 500
+"""Names that are compared with one that is not there: that takes a second for ten thousand."""
 _DEEPEST = 1_000
 """How far back a link to a commit reaches."""
 _SHORTEST = 7
@@ -214,7 +216,8 @@ class Pages:
     def _similar(self, request: Request, wanted: AppOrGroup) -> list[AppOrGroup]:
         """Those whose names are like it, and those of its namespace."""
         known = {str(each.key): each.key for each in self._seen(request).rows}
-        close = get_close_matches(str(wanted)[:200], known, _SIMILAR, 0.5)
+        names = sorted(known, key=lambda name: known[name].namespace != wanted.namespace)[:_COMPARED]
+        close = get_close_matches(str(wanted)[:200], names, _SIMILAR, 0.5)
         near = [name for name, key in known.items() if key.namespace == wanted.namespace]
         return [known[name] for name in dict.fromkeys([*close, *near])][:_SIMILAR]
 

@@ -144,7 +144,9 @@ def test_a_stream_begins_with_the_page_as_it_is(http: httpx.Client) -> None:
     assert not any("<html" in line or "<header" in line for line in lines)
 
 
-@pytest.mark.parametrize("at", ["/nowhere", "", "/events?at=/", "/static/style.css", "https://elsewhere.example/"])
+@pytest.mark.parametrize(
+    "at", ["/nowhere", "", "/events?at=/", "/static/style.css", "https://elsewhere.example/", "//["]
+)
 def test_there_is_no_stream_of_what_is_no_page(http: httpx.Client, at: str) -> None:
     assert http.get("/events", params={"at": at}).status_code == 404
 

@@ -30,6 +30,10 @@ def test_a_page_that_is_not_there_is_the_last_or_the_first(asked: str, number: i
     assert page_of(many(60), Query.read({"page": asked})).query.page == number
 
 
+def test_nobody_asks_for_more_pages_than_a_thousand() -> None:
+    assert [Query.read({"page": asked}).page for asked in ("0", "1000", "999999")] == [1, 1_000, 1_000]
+
+
 def test_a_search_finds_names_namespaces_images_and_messages_by_all_of_its_words() -> None:
     snapshot = snapshot_of(1, [line("web", candidate={"image": "registry/web:2"}), line("cart", message="No Room")])
     assert shown(snapshot, q="registry/WEB") == ["web"]
