@@ -6,11 +6,12 @@ reads slowly gets fewer messages, and no queue grows. What is sent is made once 
 """
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import field
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -22,6 +23,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppOrGroup, GroupKey
 from gitops_bg.web.access.person import form_token, person_of
+from gitops_bg.web.dashboard.listing import Query
 from gitops_bg.web.dashboard.pages import NotHere, Pages, Shown, subject_of
 from gitops_bg.web.dashboard.source import Recent, Source
 
@@ -62,10 +64,13 @@ class Events:
     """All streams of one dashboard."""
 
     def __init__(self, source: Source, pages: Pages, shown: Mapping[str, Callable[[Request], Shown]]) -> None:
+        self._source = source
         self._pages = pages
         self._board = source.board
         self._routes = [(Route(path, lambda _: Response()), show) for path, show in shown.items()]
-        self._drawn = Recent(seconds=SECONDS)
+        self._drawn = Recent(seconds=2 * PAUSE)
+        self._token = secrets.token_hex()
+        """Stands in what is drawn for all, where each session has its own."""
         self._waiters: set[_Waiter] = set()
         self._board.listen(self._changed)
 
@@ -88,7 +93,8 @@ class Events:
         if parts.netloc:
             raise HTTPException(404)
         scope = {**request.scope, "path": unquote(parts.path), "raw_path": parts.path.encode(errors="replace")}
-        scope["query_string"] = urlencode(parse_qsl(parts.query)).encode()
+        query = Query.read(dict(parse_qsl(parts.query)))  # what no page asks for makes no page of its own
+        scope["query_string"] = query.address(page=query.page).removeprefix("?").encode()
         for route, show in self._routes:
             match, child = route.matches(scope)
             if match is Match.FULL:
@@ -118,20 +124,24 @@ class Events:
             self._waiters.discard(waiter)
 
     def _draw(self, request: Request, show: Callable[[Request], Shown]) -> tuple[Shown, str]:
-        """The page and its inside, once for all that ask for the same since the last change; its forms belong to a
-        session.
+        """The page and its inside as it is after the last change, by the rights of now: made once for all who have the
+        same ones. The token of the session is put into the forms afterwards.
         """
-        person = person_of(request)
-        key = str(request.url), person.subject if person else "", form_token(request), self._board.changes
+        person, access = person_of(request), self._source.access()
+        of_all = {**request.scope["state"], "access": access, "form_token": self._token}
+        asked = Request({**request.scope, "state": of_all})
 
         def draw() -> tuple[Shown, str]:
             try:
-                shown = show(request)
+                shown = show(asked)
             except (NotHere, GitopsBgError) as error:
-                shown = self._pages.failed(request, error)
-            return shown, self._pages.draw(shown, request, fragment=True)
+                shown = self._pages.failed(asked, error)
+            return shown, self._pages.draw(shown, asked, fragment=True)
 
-        return self._drawn.of(key, draw)
+        rights = (person.via, person.groups) if person else None
+        key = person if asked.url.path == "/me" else rights, access, asked.url.path, asked.url.query
+        shown, text = self._drawn.of(key, draw, self._board.changes_of(subject_of(asked)))
+        return shown, text.replace(self._token, form_token(request))
 
 
 def message(text: str) -> bytes:

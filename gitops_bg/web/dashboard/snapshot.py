@@ -98,6 +98,7 @@ class Board:
     def __init__(self, cluster: Cluster, clock: Callable[[], float] = time.monotonic) -> None:
         self._cluster = cluster
         self._clock = clock
+        self._listing = threading.Lock()
         self._making = threading.Lock()
         self._noting = threading.Lock()
         self._stale: set[AppKey] | None = None
@@ -105,28 +106,49 @@ class Board:
         self._known: dict[AppOrGroup, Listed] = {}
         self._place: dict[AppOrGroup, int] = {}
         self._groups_at = -math.inf
+        self._groups_listed = -1
+        """How often groups had changed when they were listed last."""
+        self._group_changes = 0
         self._snapshot = Snapshot()
         self._listeners: list[Callable[[AppOrGroup], None]] = []
-        self.changes = 0
-        """How often something changed."""
+        self._changes: Counter[AppOrGroup | str | None] = Counter()
 
     def changed(self, subject: AppOrGroup) -> None:
         """Note that an app or a group may have changed. Costs next to nothing."""
         with self._noting:
             if isinstance(subject, AppKey) and self._stale is not None:
                 self._stale.add(subject)
-            self.changes += 1
+            self._group_changes += subject.kind is GROUP
+            self._changes.update((subject, subject.namespace, None))
         for wake in self._listeners:
             wake(subject)
+
+    def changes_of(self, about: AppOrGroup | None) -> int:
+        """How often changed what a page about it may show: that of a group shows its members. None: anything."""
+        with self._noting:
+            return self._changes[about.namespace if about is not None and about.kind is GROUP else about]
 
     def listen(self, wake: Callable[[AppOrGroup], None]) -> None:
         """Have somebody told of each change, on whichever thread it happens."""
         self._listeners.append(wake)
 
     def snapshot(self) -> Snapshot:
-        """The newest snapshot. May ask the cluster for its groups, so not on the thread that answers health."""
+        """The newest snapshot. May ask the cluster for its groups, so not on the thread that answers health.
+
+        One reader lists them. The others do not wait for it, unless a group is known to have changed.
+        """
+        if not self._listing.acquire(blocking=self._group_changes != self._groups_listed):
+            return self._made(None)
+        try:
+            return self._made(self._listed_groups())
+        finally:
+            self._listing.release()
+
+    def _made(self, groups: Iterable[Listed] | None) -> Snapshot:
         with self._making:
-            fresh = {**self._fresh_apps(), **self._fresh_groups()}
+            fresh = self._fresh_apps()
+            if groups is not None:
+                fresh |= {key: None for key in self._known if key.kind is GROUP} | {each.key: each for each in groups}
             changed = {key for key, each in fresh.items() if each != self._known.get(key)}
             if changed or not self._snapshot.number:
                 rows = self._rows({key: fresh[key] for key in changed})
@@ -167,18 +189,18 @@ class Board:
                     self._stale.add(app)
         return fresh
 
-    def _fresh_groups(self) -> dict[AppOrGroup, Listed | None]:
-        """All groups, where it is time to list them: nothing watches their status."""
-        if self._clock() - self._groups_at < _GROUPS_SECONDS:
-            return {}
-        self._groups_at = self._clock()
+    def _listed_groups(self) -> list[Listed] | None:
+        """All groups, where it is time to list them: nothing watches their status. None: those that are known."""
+        changes = self._group_changes
+        if changes == self._groups_listed and self._clock() - self._groups_at < _GROUPS_SECONDS:
+            return None
         try:
             bodies = self._cluster.client.list(RELEASE_GROUPS)
         except GitopsBgError:  # The cluster has none, or does not say now: those that are known are shown.
-            return {}
-        found = [listed_group(each) for each in bodies if self._cluster.release_groups.is_ours(each)]
-        gone = {key: None for key in self._known if key.kind is GROUP}
-        return gone | {each.key: each for each in found}
+            return None
+        finally:
+            self._groups_listed, self._groups_at = changes, self._clock()
+        return [listed_group(each) for each in bodies if self._cluster.release_groups.is_ours(each)]
 
 
 def _groups_in(rows: Iterable[AnyRow]) -> Iterator[GroupRow]:

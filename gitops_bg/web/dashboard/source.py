@@ -5,9 +5,11 @@ The list is made of finished passes alone. The page of one app also asks for its
 its history in the mirror: once for all who look at it at the same time.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
@@ -98,6 +100,7 @@ class Source:
         self.board = Board(running.cluster)
         running.listeners.append(self.board.changed)
         self._recent = Recent()
+        self._histories = Recent(math.inf)
         self._fetched = Recent(_FETCHED_SECONDS)
 
     def snapshot(self) -> Snapshot:
@@ -119,7 +122,7 @@ class Source:
 
     def app(self, app: AppKey) -> AppView | None:
         """One app as it is now; None where the cluster runs none of that name. Raises the cluster's errors."""
-        return self._recent.of((app, "view"), lambda: read_app_view(self._running.cluster, app))
+        return self._of(app, "view", lambda: read_app_view(self._running.cluster, app))
 
     def group(self, group: GroupKey) -> GroupView | None:
         """One release group as it is now; None where there is none. Raises the cluster's errors."""
@@ -128,7 +131,7 @@ class Source:
             body = self._running.cluster.client.get(RELEASE_GROUPS, group.namespace, group.name)
             return read_group(self._running.cluster, body) if body is not None else None
 
-        return self._recent.of((group, "view"), read)
+        return self._of(group, "view", read)
 
     def troubles(self, view: AppView) -> tuple[Trouble, ...]:
         """Why pods of the newest version do not start."""
@@ -137,15 +140,25 @@ class Source:
             return ()
         folder = self._running.catalog.repository.places.folder(app) if self._running.catalog.seen else f"apps/{app}"
         snapshot = newest.snapshot
-        return self._recent.of((app, "troubles"), lambda: troubles_of(self._running.cluster, app, snapshot, folder))
+        return self._of(app, "troubles", lambda: troubles_of(self._running.cluster, app, snapshot, folder))
 
     def history(self, about: AppOrGroup, limit: int) -> Sequence[HistoryRow]:
         """The newest entries of the ledger; none while nobody has read the repository. Raises Git's errors."""
 
         def read() -> Sequence[Committed]:
-            return self._running.catalog.repository.history.of(about, limit) if self._running.catalog.seen else ()
+            if not self._running.catalog.seen:
+                return ()
+            repository = self._running.catalog.repository
+            key = about, limit, repository.ledger.looked_at()
+            return self._histories.of(key, lambda: repository.history.of(about, limit))
 
-        return [HistoryRow(each, about) for each in self._recent.of((about, limit), read)]
+        return [HistoryRow(each, about) for each in self._of(about, limit, read)]
+
+    def _of(self, about: AppOrGroup, what: Hashable, read: Callable[[], T]) -> T:
+        """Something of an app or a group, as read a moment ago, but after its last change: nobody wakes an open page
+        again.
+        """
+        return self._recent.of((about, what), read, self.board.changes_of(about))
 
     @property
     def commands(self) -> AppCommands:
@@ -200,37 +213,57 @@ class Source:
         return self._running.catalog.commit_url(commit) if commit else ""
 
 
+@dataclass(eq=False, slots=True)
+class _Reading:
+    """Something that is being read, or was read until a moment."""
+
+    version: int
+    result: Future[Any] = field(default_factory=Future)
+    until: float = math.inf
+
+
 class Recent:
-    """What was read a moment ago, once for all who ask at the same time."""
+    """What was read a moment ago, once for all who ask at the same time; the newest of each key, and of the keys those
+    that were read last.
+    """
 
     def __init__(self, seconds: float = _FRESH_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._clock = clock
         self._lock = threading.Lock()
-        self._read: dict[Hashable, tuple[float, Any]] = {}
-        self._reading: dict[Hashable, threading.Lock] = {}
+        self._known: dict[Hashable, _Reading] = {}
 
-    def of(self, key: Hashable, read: Callable[[], T]) -> T:
-        """What `read` returned last, if that is recent; else what it returns now. Raises what it raises."""
+    def of(self, key: Hashable, read: Callable[[], T], version: int = 0) -> T:
+        """What `read` returned last, if that is recent and no older than ``version``; else what it returns now. Raises
+        what it raises, to all who wait for it.
+        """
         with self._lock:
-            reading = self._reading.setdefault(key, threading.Lock())
-        with reading:
-            known = self._read.get(key)
-            if known is not None and self._clock() - known[0] < self._seconds:
-                found: T = known[1]
-                return found
-            found = read()
-            with self._lock:
-                self._forget_old()
-                self._read[key] = self._clock(), found
-            return found
+            known = self._known.get(key)
+            is_known = known is not None and known.version >= version and self._clock() < known.until
+            if known is None or not is_known:
+                known = self._add(key, version)
+        if not is_known:
+            self._fill(key, known, read)
+        found: T = known.result.result()
+        return found
 
-    def _forget_old(self) -> None:
-        if len(self._read) < _REMEMBERED:
-            return
-        for key in [key for key, (at, _) in self._read.items() if self._clock() - at >= self._seconds]:
-            del self._read[key]
-            self._reading.pop(key, None)
+    def _add(self, key: Hashable, version: int) -> _Reading:
+        self._known.pop(key, None)
+        while len(self._known) >= _REMEMBERED:
+            del self._known[next(iter(self._known))]
+        return self._known.setdefault(key, _Reading(version))
+
+    def _fill(self, key: Hashable, reading: _Reading, read: Callable[[], T]) -> None:
+        try:
+            found = read()
+        except BaseException as error:
+            with self._lock:
+                if self._known.get(key) is reading:
+                    del self._known[key]
+            reading.result.set_exception(error)
+        else:
+            reading.until = self._clock() + self._seconds
+            reading.result.set_result(found)
 
 
 def quietly(read: Callable[[], tuple[T, ...]]) -> tuple[tuple[T, ...], str]:

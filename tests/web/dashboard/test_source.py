@@ -1,0 +1,157 @@
+"""What pages share: what was read a moment ago, and the list with its groups."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any, cast
+
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.errors import Transient
+from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.web.dashboard.snapshot import Board, Snapshot
+from gitops_bg.web.dashboard.source import Recent
+from tests.support.waiting import eventually
+
+WEB, STORE = AppKey("shop", "web"), GroupKey("shop", "store")
+
+
+class Clock:
+    """Stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+# --- what was read a moment ago ---
+
+
+def test_what_was_read_before_a_change_is_not_shown_after_it() -> None:
+    recent = Recent(clock=Clock())
+    assert recent.of(WEB, lambda: "before", version=1) == "before"
+    assert recent.of(WEB, lambda: "again", version=1) == "before"
+    assert recent.of(WEB, lambda: "after", version=2) == "after"
+    assert recent.of(WEB, lambda: "late", version=1) == "after"
+
+
+def test_who_asks_after_a_change_does_not_get_what_is_being_read_since_before_it() -> None:
+    recent, begun, go_on = Recent(), threading.Event(), threading.Event()
+
+    def read() -> str:
+        begun.set()
+        assert go_on.wait(10)
+        return "before"
+
+    with ThreadPoolExecutor() as pool:
+        slow = pool.submit(recent.of, WEB, read, 1)
+        assert begun.wait(10)
+        assert recent.of(WEB, lambda: "after", version=2) == "after"
+        go_on.set()
+        assert slow.result(10) == "before"
+    assert recent.of(WEB, lambda: "again", version=2) == "after"
+
+
+def test_it_is_read_again_when_it_is_old() -> None:
+    clock = Clock()
+    recent = Recent(1.0, clock)
+    assert recent.of(WEB, lambda: 1) == 1
+    clock.now = 1.0
+    assert recent.of(WEB, lambda: 2) == 2
+
+
+def test_who_waits_for_what_cannot_be_read_does_not_try_in_turn() -> None:
+    recent, begun, go_on, asked = Recent(), threading.Event(), threading.Event(), list[int]()
+
+    def fail() -> None:
+        asked.append(1)
+        begun.set()
+        assert go_on.wait(10)
+        raise Transient("no answer")
+
+    with ThreadPoolExecutor(8) as pool:
+        first = pool.submit(recent.of, WEB, fail)
+        assert begun.wait(10)
+        others = [pool.submit(recent.of, WEB, fail) for _ in range(5)]
+        eventually(lambda: all(each.running() for each in others), what="all of them ask")
+        go_on.set()
+        assert isinstance(first.exception(10), Transient)
+        assert all(isinstance(each.exception(10), Transient) for each in others)
+    assert recent.of(WEB, lambda: "well") == "well"
+
+
+def test_no_more_is_kept_than_the_newest_of_the_last_keys() -> None:
+    recent, read = Recent(clock=Clock()), list[int]()
+    for number in range(300):
+        recent.of(number, lambda number=number: read.append(number))  # type: ignore[misc]
+    read.clear()
+    recent.of(299, lambda: read.append(299))
+    recent.of(0, lambda: read.append(0))
+    assert read == [0]
+
+
+# --- the list with its groups ---
+
+
+class Groups:
+    """A cluster without apps that answers a list of groups when it may."""
+
+    def __init__(self) -> None:
+        self.lists = 0
+        self.asked, self.answers = threading.Event(), threading.Event()
+        self.answers.set()
+
+    def list(self, _: object) -> list[dict[str, Any]]:
+        """The only group."""
+        self.lists += 1
+        self.asked.set()
+        assert self.answers.wait(10)
+        name = f"list-{self.lists}"
+        return [{"metadata": {"namespace": "shop", "name": name, "uid": "1"}, "spec": {}, "status": {}}]
+
+    def board(self, clock: Clock) -> Board:
+        """The board of that cluster."""
+        ours = SimpleNamespace(is_ours=lambda _: True)
+        cluster = SimpleNamespace(bgds=dict, own_bgd=lambda _: None, client=self, release_groups=ours)
+        return Board(cast(Cluster, cluster), clock)
+
+
+def _names(snapshot: Snapshot) -> list[str]:
+    return [each.row.name for each in snapshot.rows]
+
+
+def test_one_reader_waits_for_a_list_of_groups_and_no_other() -> None:
+    groups, clock = Groups(), Clock()
+    board = groups.board(clock)
+    assert _names(board.snapshot()) == ["list-1"]
+    clock.now = 3.0
+    groups.asked.clear()
+    groups.answers.clear()
+    with ThreadPoolExecutor() as pool:
+        slow = pool.submit(board.snapshot)
+        assert groups.asked.wait(10)
+        assert _names(pool.submit(board.snapshot).result(10)) == ["list-1"]
+        groups.answers.set()
+        assert _names(slow.result(10)) == ["list-2"]
+    assert groups.lists == 2
+
+
+def test_a_group_that_changed_is_listed_at_once_and_an_app_is_not() -> None:
+    groups = Groups()
+    board = groups.board(Clock())
+    board.snapshot()
+    board.changed(WEB)
+    assert _names(board.snapshot()) == ["list-1"]
+    board.changed(STORE)
+    assert _names(board.snapshot()) == ["list-2"]
+
+
+def test_a_change_counts_for_the_pages_that_may_show_it() -> None:
+    board = Groups().board(Clock())
+    board.changed(WEB)
+    board.changed(AppKey("pay", "web"))
+    about = (WEB, STORE, None, AppKey("shop", "cart"), GroupKey("pay", "store"))
+    assert [board.changes_of(each) for each in about] == [1, 1, 2, 0, 1]
