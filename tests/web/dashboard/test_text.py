@@ -162,7 +162,8 @@ def _demand_text(page: str) -> None:
 def test_every_field_of_an_app_is_text(evil: str) -> None:
     page = _app_page(evil)
     person = everywhere(common()["person"], evil)
-    more = {"actions": list(ACTIONS.values()), "token": evil, "address": evil, "person": person}
+    actions = list(ACTIONS.values())
+    more = {"actions": actions, "gate_actions": [(actions[0], evil)], "token": evil, "address": evil, "person": person}
     shown = _rendered("app.html", app=AppKey(evil, evil), page=page, **more)
     _demand_text(shown)
     assert "javascript:" not in re.sub(r">[^<]*<", "><", shown)
