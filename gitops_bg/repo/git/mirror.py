@@ -153,11 +153,16 @@ class Mirror:
     def _is_ours(self, branch: str) -> bool:
         return app_of_branch(branch) is not None or group_of_branch(branch) is not None
 
-    @locked
     def clusters(self) -> list[str]:
         """Return the clusters that have a ledger on the remote, asked now."""
-        ledgers = branches_in(self._asked("ls-remote", "--heads", "origin", f"{_HEADS}{STATE_PREFIX}*"))
-        return sorted(name.removeprefix(STATE_PREFIX) for name in ledgers if name.startswith(STATE_PREFIX))
+        return sorted(name.removeprefix(STATE_PREFIX) for name in self.ledgers())
+
+    def ledgers(self) -> dict[str, str]:
+        """Return the branches of all ledgers on the remote with their commits, asked now; any thread may, without the
+        lock, for it changes nothing here.
+        """
+        found = branches_in(self._asked("ls-remote", "--heads", "origin", f"{_HEADS}{STATE_PREFIX}*"))
+        return {name: commit for name, commit in found.items() if name.startswith(STATE_PREFIX)}
 
     def explain_missing(self) -> BranchMissing | RemoteMoved:
         """Return why the tracked branch is missing: the remote is empty, or has other branches, or got it only now."""

@@ -327,12 +327,18 @@ class Ledgers:
         self._ledger_of = ledger_of
         self._known: dict[str, Ledger] = {}
 
-    @locked
     def read(self) -> tuple[ClusterLedger, ...]:
-        """Fetch and read them, by the names of their clusters. One that cannot be read keeps none of the others."""
-        clusters = self._mirror.clusters()
-        lacking = self._mirror.fetch_each([f"{STATE_PREFIX}{each}" for each in clusters])
-        return tuple(self._read(each, lacking.get(f"{STATE_PREFIX}{each}", "")) for each in clusters)
+        """Fetch those that moved and read all, by the names of their clusters. One that cannot be read keeps none of
+        the others. The remote says without the lock where they are: polls and pushes do not wait for that.
+        """
+        return self._fetched(self._mirror.ledgers())
+
+    @locked
+    def _fetched(self, remote: Mapping[str, str]) -> tuple[ClusterLedger, ...]:
+        here = self._mirror.tracked()
+        moved = [name for name, commit in remote.items() if here.get(name) != commit]
+        lacking = self._mirror.fetch_each(moved) if moved else {}
+        return tuple(self._read(name.removeprefix(STATE_PREFIX), lacking.get(name, "")) for name in sorted(remote))
 
     def _read(self, cluster: str, why: str) -> ClusterLedger:
         if why:

@@ -92,7 +92,7 @@ class Api:
         return {subject.kind: str(subject), "ledger": ledger, "entries": [each.json for each in rows]}
 
     def _fleet(self, request: Request) -> Mapping[str, Any]:
-        (_, ledgers), see = self._source.fleet(), sees(request)
+        ledgers, see = self._source.fleet().ledgers, sees(request)
         rows = [each.json() for each in fleet_of(ledgers) if see(each.about.namespace)]
         return {"clusters": [json_of_ledger(each) for each in ledgers], "items": rows}
 

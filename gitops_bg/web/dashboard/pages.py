@@ -119,14 +119,13 @@ class Pages:
 
     def fleet(self, request: Request) -> Shown:
         """All clusters of the repository."""
-        (read_at, ledgers), see, query = self._source.fleet(), sees(request), Query.read(request.query_params)
+        fleet, see, query = self._source.fleet(), sees(request), Query.read(request.query_params)
         words, found = query.search.lower().split(), dict[AppOrGroup, dict[str, FleetRow]]()
-        for row in fleet_of(ledgers):
+        for row in fleet_of(fleet.ledgers):
             if see(row.about.namespace) and all(word in str(row.about).lower() for word in words):
                 found.setdefault(row.about, {})[row.cluster] = row
         shown = tuple(found.items())[:_MOST_OF_FLEET]
-        given = {"read_at": read_at, "ledgers": ledgers, "rows": shown, "found": len(found), "query": query}
-        return Shown("fleet.html", given)
+        return Shown("fleet.html", {"fleet": fleet, "rows": shown, "found": len(found), "query": query})
 
     def wall(self, request: Request) -> Shown:
         """What a screen on a wall shows: what people are needed for, what moves, and how many are well."""

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
@@ -41,6 +41,8 @@ _FRESH_SECONDS = 1.0
 """How long what was read for one page is good for another."""
 _FETCHED_SECONDS = 60.0
 """How long what was fetched for one is good for another."""
+_PATIENCE_SECONDS = 5.0
+"""How long a page waits for the first fetch."""
 _REMEMBERED = 256
 T = TypeVar("T")
 
@@ -101,7 +103,7 @@ class Source:
         running.listeners.append(self.board.changed)
         self._recent = Recent()
         self._histories = Recent(math.inf)
-        self._fetched = Recent(_FETCHED_SECONDS)
+        self._fleet = Fleet(running.catalog.repository.ledgers.read, clock)
 
     def snapshot(self) -> Snapshot:
         """All apps and groups, as the last finished passes left them."""
@@ -193,13 +195,13 @@ class Source:
         shown = shown_policies(reading.policies.policies, rows, labels, now)
         return {"policies": shown, "troubles": [each.said for each in reading.policies.troubles], "days": DAYS}
 
-    def fleet(self) -> tuple[datetime, tuple[ClusterLedger, ...]]:
-        """The ledgers of all clusters of the repository, and when they were fetched: within the last minute. Raises
-        `Transient` before main was read, and Git's errors.
+    def fleet(self) -> "FleetReading":
+        """The ledgers of all clusters of the repository, as they were fetched last. Raises `Transient` while there is
+        nothing to show: main, or they, were not read yet.
         """
         if not self._running.catalog.seen:
             raise Transient("the repository was not read yet")
-        return self._fetched.of("fleet", lambda: (self.clock(), self._running.catalog.repository.ledgers.read()))
+        return self._fleet.latest()
 
     def access(self) -> Access:
         """Who may do what, as main says it now. Before it was read, nobody but who is on this machine sees anything."""
@@ -211,6 +213,66 @@ class Source:
     def commit_url(self, commit: str) -> str:
         """The page of a commit on the forge; empty where nobody knows which that is."""
         return self._running.catalog.commit_url(commit) if commit else ""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetReading:
+    """The ledgers of all clusters, as they were fetched last."""
+
+    read_at: datetime
+    ledgers: tuple[ClusterLedger, ...]
+    trouble: str = ""
+    """Why they could not be fetched again since."""
+
+
+class Fleet:
+    """Fetches the ledgers for pages, in a thread of its own and at most once a minute: a remote that is slow or down
+    keeps no page waiting. Nothing runs while nobody looks.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], tuple[ClusterLedger, ...]],
+        clock: Callable[[], datetime],
+        patience: float = _PATIENCE_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._read = read
+        self._clock = clock
+        self._patience = patience
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._reading = False
+        self._asked_at = -math.inf
+        self._tried = threading.Event()
+        self._known: FleetReading | None = None
+        self._trouble = "the ledgers of all clusters could not be fetched"
+
+    def latest(self) -> FleetReading:
+        """What was fetched last, at once; the first time it is waited for, a few seconds. Raises `Transient` where
+        there is nothing yet.
+        """
+        now = self._monotonic()
+        with self._lock:
+            if not self._reading and now - self._asked_at >= _FETCHED_SECONDS:
+                self._reading, self._asked_at = True, now
+                threading.Thread(target=self._fetch, name="fleet", daemon=True).start()
+        if not self._tried.wait(max(0.0, self._asked_at + self._patience - now)):
+            raise Transient("the ledgers of all clusters are being fetched; look again in a moment")
+        known = self._known
+        if known is None:
+            raise Transient(self._trouble)
+        return known
+
+    def _fetch(self) -> None:
+        try:
+            self._known, self._trouble = FleetReading(self._clock(), self._read()), ""
+        except GitopsBgError as error:
+            self._trouble = str(error)
+            self._known = replace(self._known, trouble=self._trouble) if self._known else None
+        finally:
+            self._reading = False
+            self._tried.set()
 
 
 @dataclass(eq=False, slots=True)

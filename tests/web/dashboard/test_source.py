@@ -1,20 +1,26 @@
-"""What pages share: what was read a moment ago, and the list with its groups."""
+"""What pages share: what was read a moment ago, the ledgers of all clusters, and the list with its groups."""
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, cast
+
+import pytest
 
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.repo.ledger.ledger import ClusterLedger
 from gitops_bg.web.dashboard.snapshot import Board, Snapshot
-from gitops_bg.web.dashboard.source import Recent
+from gitops_bg.web.dashboard.source import Fleet, Recent
 from tests.support.waiting import eventually
+from tests.web.dashboard.objects import NOW
 
 WEB, STORE = AppKey("shop", "web"), GroupKey("shop", "store")
+LEDGERS = (ClusterLedger("eu"),)
 
 
 class Clock:
@@ -91,6 +97,63 @@ def test_no_more_is_kept_than_the_newest_of_the_last_keys() -> None:
     recent.of(299, lambda: read.append(299))
     recent.of(0, lambda: read.append(0))
     assert read == [0]
+
+
+# --- the ledgers of all clusters ---
+
+
+def test_a_page_does_not_wait_for_a_remote_that_does_not_answer() -> None:
+    answers = threading.Event()
+
+    def read() -> tuple[ClusterLedger, ...]:
+        assert answers.wait(10)
+        return LEDGERS
+
+    fleet = Fleet(read, lambda: NOW, patience=0.0)
+    with pytest.raises(Transient, match="are being fetched; look again in a moment"):
+        fleet.latest()
+    answers.set()
+    eventually(lambda: _ledgers(fleet) == LEDGERS, what="they are fetched")
+
+
+def test_a_failure_is_shown_beside_what_was_fetched_before_and_tried_again_after_a_minute() -> None:
+    clock, fetches = Clock(), list[datetime]()
+
+    def read() -> tuple[ClusterLedger, ...]:
+        fetches.append(NOW)
+        if len(fetches) == 2:
+            raise Transient("no route to host")
+        return LEDGERS
+
+    fleet = Fleet(read, lambda: NOW, patience=10.0, monotonic=clock)
+    assert (fleet.latest().trouble, fleet.latest().ledgers) == ("", LEDGERS)
+    clock.now = 60.0
+    fleet.latest()
+    eventually(lambda: fleet.latest().trouble == "no route to host", what="the failure is shown")
+    assert (fleet.latest().ledgers, len(fetches)) == (LEDGERS, 2)
+    clock.now = 120.0
+    eventually(lambda: fleet.latest().trouble == "", what="it is well again")
+
+
+def test_a_first_failure_is_remembered() -> None:
+    fetches = list[int]()
+
+    def read() -> tuple[ClusterLedger, ...]:
+        fetches.append(1)
+        raise Transient("no route to host")
+
+    fleet = Fleet(read, lambda: NOW, patience=10.0, monotonic=Clock())
+    for _ in range(3):
+        with pytest.raises(Transient, match="no route to host"):
+            fleet.latest()
+    assert len(fetches) == 1
+
+
+def _ledgers(fleet: Fleet) -> tuple[ClusterLedger, ...]:
+    try:
+        return fleet.latest().ledgers
+    except Transient:
+        return ()
 
 
 # --- the list with its groups ---

@@ -41,6 +41,7 @@ from gitops_bg.web.dashboard.listing import Query, page_of
 from gitops_bg.web.dashboard.policies import ShownPolicy, Span
 from gitops_bg.web.dashboard.rendering import render, web_link
 from gitops_bg.web.dashboard.snapshot import snapshot_of
+from gitops_bg.web.dashboard.source import FleetReading
 from tests.web.dashboard.objects import MAIN, NOW, common, line
 
 EVIL = {
@@ -192,9 +193,9 @@ def test_every_field_of_the_other_pages_is_text(evil: str) -> None:
     state = SubjectState(active=VersionState(1, evil, evil, tag=evil), candidate=VersionState(2, evil, tag=evil))
     entry = PublishedEntry("e", everywhere(LedgerEntry(1, NOW, Event.HELD), evil))
     document = LedgerDocument(state, history=(entry,))
-    ledger = ClusterLedger(evil, evil, NOW, evil)
+    fleet = FleetReading(NOW, (ClusterLedger(evil, evil, NOW, evil),), evil)
     rows = [(each, {evil: FleetRow(each, evil, document, agrees=True)}) for each in (app, group)]
-    _demand_text(_rendered("fleet.html", read_at=NOW, ledgers=[ledger], rows=rows, found=3, query=Query(search=evil)))
+    _demand_text(_rendered("fleet.html", fleet=fleet, rows=rows, found=3, query=Query(search=evil)))
     person = Person(evil, evil, evil, frozenset({evil}), Via.OIDC)
     _demand_text(_rendered("me.html", person=person, roles={Role.VIEWER: [evil]}, places=[evil, "shop"]))
     _demand_text(_rendered("failed.html", what=evil))

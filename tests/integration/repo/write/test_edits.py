@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -84,6 +85,11 @@ def test_the_clusters_with_a_ledger_are_named(repository: Repository, remote: Gi
     for name in ("eu", "us/east"):
         remote.run("push", "--quiet", "origin", f"HEAD:refs/heads/gitops-bg/state/{name}")
     assert repository.mirror.clusters() == ["eu", "us/east"]
+
+
+def test_polls_and_pushes_do_not_wait_while_the_remote_is_asked_for_its_ledgers(repository: Repository) -> None:
+    with ThreadPoolExecutor() as pool, repository.lock:
+        assert pool.submit(repository.mirror.ledgers).result(30) == {}
 
 
 NEW = "apps/shop/web/settings.yaml"
