@@ -115,7 +115,7 @@ class BoundedConditions:
 def _started(memory: int) -> "subprocess.Popen[str]":
     """The child, once it is ready: its start is not part of an evaluation's time."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "gitops_bg.analysis.bounded", str(memory)],
+        [sys.executable, "-P", "-m", "gitops_bg.analysis.bounded", str(memory)],  # never a module of this folder
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},

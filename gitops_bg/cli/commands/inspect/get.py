@@ -269,13 +269,33 @@ def _promotion(session: LiveSession, at: GetOptions, app: AppKey) -> "Act":
 
 def _called(at: GetOptions, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Run another verb on the same cluster, which asks nothing and leaves the terminal alone."""
+    import signal
     import subprocess
 
     kube = {"--kubeconfig": at.kube.kubeconfig, "--context": at.kube.context}
     options = [word for option, value in kube.items() if value for word in (option, str(value))]
-    command = [sys.executable, "-c", "from gitops_bg.cli.main import main; main()", *arguments, *options]
+    # -P: the current folder is a clone, and what others push there is no module of ours. Not -I: a command that was
+    # installed for one user is in their site.
+    command = [sys.executable, "-P", "-c", "from gitops_bg.cli.main import main; main()", *arguments, *options]
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "COLUMNS": "", "NO_COLOR": "1"}
-    return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    environment.pop("GPG_TTY", None)
+    # Its own session has no terminal: Ctrl-C does not reach it, and ssh and gpg find none to ask on.
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            printed, complained = process.communicate()
+        except BaseException:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGTERM)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, printed, complained)
 
 
 def _show_group(output: Output, session: LiveSession, namespace: str, group: str) -> None:
@@ -316,8 +336,11 @@ def _changes(at: GetOptions, namespace: str, pods: str = "") -> Iterator["Change
     """Report every change of a namespace until Ctrl-C."""
     from gitops_bg.cli.session.watch import changes
 
+    yielded = False
     try:
         with changes(access(at.kube), namespace, pods, groups=True) as wait:
+            yielded = True
             yield wait
     except KeyboardInterrupt:
-        return
+        if not yielded:
+            raise

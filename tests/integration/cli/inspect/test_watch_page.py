@@ -33,13 +33,13 @@ SCRIPT = Path(sys.executable).with_name("gitops-bg")
 class Terminal:
     """A pseudo-terminal with a program in it."""
 
-    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
+    def __init__(self, command: list[str], environment: dict[str, str], folder: Path | None = None) -> None:
         self._ours, self.theirs = pty.openpty()
         self.resize(24, 80)
         self.before = termios.tcgetattr(self.theirs)
         self._printed = b""
         ends = {"stdin": self.theirs, "stdout": self.theirs, "stderr": self.theirs}
-        self.process = subprocess.Popen(command, env=environment, start_new_session=True, **ends)
+        self.process = subprocess.Popen(command, env=environment, cwd=folder, start_new_session=True, **ends)
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -75,9 +75,9 @@ class Terminal:
 
 
 @contextmanager
-def watched(cli: Cli, *arguments: str) -> Iterator[Terminal]:
+def watched(cli: Cli, *arguments: str, folder: Path | None = None) -> Iterator[Terminal]:
     environment = {**os.environ, **cli.env, "TERM": "xterm-256color", "COLUMNS": "", "LINES": ""}
-    made = Terminal([str(SCRIPT), "get", *arguments, "-w"], environment)
+    made = Terminal([str(SCRIPT), "get", *arguments, "-w"], environment, folder)
     try:
         yield made
     finally:
@@ -155,6 +155,18 @@ def test_promote_asks_says_what_will_happen_and_does_what_the_verb_does(cli: Cli
         terminal.press("P")
         terminal.shows("any key goes on")
         assert not any("y / n" in line for line in terminal.frame), "there is nothing to promote any more"
+
+
+def test_a_module_that_others_pushed_into_the_current_folder_is_not_run(cli: Cli, web: App, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    for name in ("typer.py", "signal.py"):
+        (clone / name).write_text(f"open({str(clone / 'ran')!r}, 'w')\n")
+    with watched(cli, str(web.key), folder=clone) as terminal:
+        terminal.shows("Name:      ")
+        terminal.press("P")
+        terminal.shows("any key goes on")
+    assert not (clone / "ran").exists()
 
 
 # --- the page itself, without a terminal ---
