@@ -5,6 +5,7 @@ The terminal is given back as it was, also where the process is asked to end; it
 """
 
 import os
+import re
 import select
 import signal
 import sys
@@ -80,16 +81,20 @@ def page_on(console: Console, page: Page[Seen], wake: Callable[[], None]) -> Ite
         with suppress(KeyboardInterrupt), _whole_terminal(console):
             yield shown
     console.print(shown.picture(), crop=False, overflow="ignore")
+    if shown.unread:
+        console.print(shown.unread.rstrip(), markup=False, highlight=False)
 
 
 @contextmanager
 def _whole_terminal(console: Console) -> Iterator[None]:
     console.set_alt_screen(True)
     console.show_cursor(False)
+    console.file.write(_MARKS_PASTES)
     try:
         with _ended_by(signal.SIGTERM, signal.SIGHUP):
             yield
     finally:
+        console.file.write(_MARKS_NO_PASTES)
         console.show_cursor(True)
         console.set_alt_screen(False)
 
@@ -109,7 +114,36 @@ def _ended_by(*signals: signal.Signals) -> Iterator[None]:
             signal.signal(each, handler)
 
 
+@contextmanager
+def _ended_later() -> Iterator[None]:
+    """Let the first signal to end wait until what was begun is done, and known; a second one does not wait."""
+    arrived: list[int] = []
+
+    def hold(number: int, frame: Any) -> None:
+        handler = former[number]
+        if arrived and callable(handler):
+            handler(number, frame)
+        arrived.append(number)
+
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    former = {int(each): signal.signal(each, hold) for each in ends}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+    for number in arrived:
+        signal.raise_signal(number)
+
+
 # --- keys ---
+
+_MARKS_PASTES, _MARKS_NO_PASTES = "\x1b[?2004h", "\x1b[?2004l"
+_PASTE, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
+
+_SEQUENCE = re.compile(rb"\x1b+(?:\[\[[A-E]|\[[0-?]*[ -/]*[@-~]|O[0-9;]*[@-~]|[^\x1b\[O])", re.DOTALL)
+"""What one key sends, known to us or not: CSI and SS3 (ECMA-48, xterm), F1 to F5 of the Linux console, and Alt."""
+_BEGUN = re.compile(rb"\x1b+(?:\[\[|\[[0-?]*[ -/]*|O[0-9;]*)")
 
 _NAMES = {
     **{b"\x1b[A": "up", b"\x1bOA": "up", b"k": "up", b"\x1b[B": "down", b"\x1bOB": "down", b"j": "down"},
@@ -117,8 +151,7 @@ _NAMES = {
     **{b"\x1b[H": "home", b"\x1bOH": "home", b"g": "home", b"\x1b[F": "end", b"\x1bOF": "end", b"G": "end"},
     **{b"\t": "tab", b"\x1b[Z": "back tab", b"\r": "enter", b"\n": "enter"},
 }
-"""The keys by what a terminal sends, longest first where one begins as another does."""
-_LONGEST = max(map(len, _NAMES))
+"""The keys by what a terminal sends."""
 
 
 @contextmanager
@@ -129,6 +162,10 @@ def _keys(wake: Callable[[], None]) -> Iterator[deque[str]]:
     former, on_resize = termios.tcgetattr(terminal), signal.getsignal(signal.SIGWINCH)
     thread = threading.Thread(target=_read_keys, args=(terminal, told, found, wake), name="keys", daemon=True)
     tty.setcbreak(terminal)
+    mode = termios.tcgetattr(terminal)
+    # Ctrl-Z and Ctrl-\ would leave the terminal as it is now to the shell.
+    mode[6][termios.VSUSP] = mode[6][termios.VQUIT] = bytes([os.fpathconf(terminal, "PC_VDISABLE")])
+    termios.tcsetattr(terminal, termios.TCSADRAIN, mode)
     try:
         # A handler may take no lock that the main thread has: it only writes a byte.
         signal.signal(signal.SIGWINCH, lambda _number, _frame: os.write(tell, b"r"))
@@ -144,6 +181,7 @@ def _keys(wake: Callable[[], None]) -> Iterator[deque[str]]:
 
 
 def _read_keys(terminal: int, told: int, found: deque[str], wake: Callable[[], None]) -> None:
+    keys = Keys()
     while True:
         ready, _, _ = select.select([terminal, told], [], [])
         if told in ready and b"e" in os.read(told, 64):
@@ -152,20 +190,40 @@ def _read_keys(terminal: int, told: int, found: deque[str], wake: Callable[[], N
             data = os.read(terminal, 1024) if terminal in ready else b""
             if terminal in ready and not data:
                 found.append("q")
-            found.extend(keys_in(data))
+            found.extend(keys.of(data))
         wake()
 
 
-def keys_in(data: bytes) -> Iterator[str]:
-    """The keys that a terminal sent: the name of each, or its character.
+class Keys:
+    """The keys in what a terminal sends, of which a read may end in the middle. What is pasted presses none."""
 
-    >>> list(keys_in(b"q\\x1b[Aj\\x1b[6~P"))
-    ['q', 'up', 'down', 'page down', 'P']
-    """
-    while data:
-        size = next((size for size in range(_LONGEST, 0, -1) if data[:size] in _NAMES), 1)
-        yield _NAMES.get(data[:size]) or data[:size].decode("ascii", "replace")
-        data = data[size:]
+    def __init__(self) -> None:
+        self._rest = b""
+        self._is_paste = False
+
+    def of(self, data: bytes) -> Iterator[str]:
+        """Yield the name of each key, or its character.
+
+        >>> list(Keys().of(b"q\\x1b[Aj\\x1b[6~P"))
+        ['q', 'up', 'down', 'page down', 'P']
+        """
+        data, self._rest = self._rest + data, b""
+        while data:
+            if self._is_paste:
+                _, end, after = data.partition(_PASTE_END)
+                self._is_paste = not end
+                self._rest = b"" if end else data[1 - len(_PASTE_END) :]
+                data = after
+                continue
+            if _BEGUN.fullmatch(data):
+                self._rest = data
+                return
+            sequence = _SEQUENCE.match(data)
+            key = sequence[0] if sequence else data[:1]
+            data = data[len(key) :]
+            self._is_paste = key == _PASTE
+            if key in _NAMES or not sequence:
+                yield _NAMES.get(key) or key.decode("ascii", "replace")
 
 
 # --- the page ---
@@ -218,6 +276,11 @@ class PageScreen(Generic[Seen]):
         """Return what was seen last, with nothing chosen."""
         return "" if self._seen is None else self._drawn(self._seen, Parts(turned=self._parts.turned))
 
+    @property
+    def unread(self) -> str:
+        """What an act has done, where nobody has pressed a key since."""
+        return self._asked.text if self._asked is not None and not self._asked.may else ""
+
     def _drawn(self, seen: Seen, parts: Parts) -> RenderableType:
         return self.page.draw(seen, datetime.now(UTC), parts)
 
@@ -265,7 +328,8 @@ class PageScreen(Generic[Seen]):
             self._asked = None
             return
         self._draw(f"{asked.act.name} …")
-        asked.text, asked.may = asked.act.do(), False
+        with _ended_later():
+            asked.text, asked.may = asked.act.do(), False
 
     # --- drawing ---
 

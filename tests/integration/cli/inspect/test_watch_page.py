@@ -22,7 +22,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from gitops_bg.cli.views.pager import NO_PARTS, Act, LeavePage, Page, PageScreen, Parts
+from gitops_bg.cli.views.pager import NO_PARTS, Act, Keys, LeavePage, Page, PageScreen, Parts, page_on
 from tests.integration.cli.conftest import AUTHOR, Cli
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import HANGS, eventually
@@ -119,6 +119,15 @@ def test_a_process_that_is_told_to_end_gives_the_terminal_back(cli: Cli, web: Ap
         terminal.shows("Name:      ")
         terminal.process.send_signal(number)
         assert terminal.end() == (0 if number is signal.SIGINT else 128 + number)
+
+
+def test_keys_that_would_stop_the_process_leave_the_terminal_to_it(cli: Cli, web: App) -> None:
+    with watched(cli, str(web.key)) as terminal:
+        terminal.shows("Name:      ")
+        terminal.press("\x1a\x1c?")
+        terminal.shows("choose a version")
+        terminal.press("xq")
+        assert terminal.end() == 0
 
 
 def test_n_and_p_go_through_the_apps(cli: Cli, world: Scenario, web: App) -> None:
@@ -239,3 +248,42 @@ def test_another_page_is_left_to_whoever_knows_it(key: str, step: int) -> None:
     with pytest.raises(LeavePage) as left:
         screen.show(3)
     assert left.value.step == step
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x1bOP",
+        b"\x1bO5P",
+        b"\x1b[[A",
+        b"\x1b[15~",
+        b"\x1b[1;5P",
+        b"\x1bP",
+        b"\x1b[200~Pyq\x1b[AP\x1b[201~",
+    ],
+)
+def test_what_is_no_key_of_ours_is_none_at_all_wherever_a_read_ends(sent: bytes) -> None:
+    assert [*Keys().of(sent + b"j")] == ["down"]
+    for end in range(2, len(sent)):
+        keys = Keys()
+        assert [*keys.of(sent[:end]), *keys.of(sent[end:] + b"j")] == ["down"], (sent[:end], sent[end:])
+
+
+def test_escape_is_a_key_and_nothing_waits_for_the_end_of_what_has_none() -> None:
+    assert [*Keys().of(b"\x1b")] == ["\x1b"]
+    assert [*Keys().of(b"\x1b\x1b[Aj")] == ["down"]
+    assert [*Keys().of(b"\x1b[\rq")][-1] == "q"
+
+
+def test_an_act_that_was_begun_is_done_before_an_interrupt_and_told_after_it() -> None:
+    def act() -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        return "it did"
+
+    screen, printed = page("P", acts=(Act("P", "promote", lambda: ("it would", True), act),))
+    with page_on(screen.console, screen.page, lambda: None) as shown:
+        for key in ("P", "y"):
+            shown.keys.append(key)
+            shown.show(3)
+        pytest.fail("the interrupt is lost")
+    assert "it did" in printed.getvalue().rpartition("line 2")[2]
