@@ -146,3 +146,18 @@ def wait_interruptibly(event: threading.Event, seconds: float | None) -> bool:
         if time.monotonic() >= until:
             return False
     return True
+
+
+@contextmanager
+def ended_by(*signals: signal.Signals) -> Iterator[None]:
+    """Let these signals unwind a program that has no thread for them, so that it gives back what it has taken."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    former = {each: signal.signal(each, end) for each in signals}
+    try:
+        yield
+    finally:
+        for each, handler in former.items():
+            signal.signal(each, handler)

@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeVar
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment, Segments
 
+from gitops_bg.agent.runtime.signals import ended_by
 from gitops_bg.core.dataclass import dataclass
 
 Seen = TypeVar("Seen")
@@ -91,27 +92,12 @@ def _whole_terminal(console: Console) -> Iterator[None]:
     console.show_cursor(False)
     console.file.write(_MARKS_PASTES)
     try:
-        with _ended_by(signal.SIGTERM, signal.SIGHUP):
+        with ended_by(signal.SIGTERM, signal.SIGHUP):
             yield
     finally:
         console.file.write(_MARKS_NO_PASTES)
         console.show_cursor(True)
         console.set_alt_screen(False)
-
-
-@contextmanager
-def _ended_by(*signals: signal.Signals) -> Iterator[None]:
-    """Let these signals unwind the program, so that everything is given back."""
-
-    def end(number: int, _frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    former = {each: signal.signal(each, end) for each in signals}
-    try:
-        yield
-    finally:
-        for each, handler in former.items():
-            signal.signal(each, handler)
 
 
 @contextmanager

@@ -2,9 +2,11 @@
 where people see an app. They only read.
 """
 
+import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Annotated
 
@@ -144,14 +146,14 @@ def open_app(
     if address:
         _show_address(output, key, what, address, only_print=only_print)
         return
-    with _forwarded(at.kube, key, service, port) as (address, process):
-        _show_address(output, key, what, address, only_print=only_print)
-        process.wait()
+    _forward(at.kube, key, service, port, lambda here: _show_address(output, key, what, here, only_print=only_print))
 
 
 def _show_address(output: Output, app: AppKey, what: str, address: str, *, only_print: bool) -> None:
     import webbrowser
 
+    if not address.startswith(("http://", "https://")):  # Others wrote it, and a browser takes options and files too.
+        raise CommandFailed(f"{app}: {address!r}, where its {what} is to be, does not begin with http:// or https://")
     output.both({"app": str(app), "what": what, "address": address}, address, "")
     if not (only_print or output.json):
         webbrowser.open(address)
@@ -245,32 +247,46 @@ def _port_of(session: LiveSession, app: AppKey, service: str) -> int:
     return int(body["spec"]["ports"][0]["port"])
 
 
-@contextmanager
-def _forwarded(
-    kube: ClusterOptions, app: AppKey, service: str, port: int
-) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
-    """Forward a port of this machine to a Service. Raises `CommandFailed` where kubectl is not there, or cannot."""
+def _forward(kube: ClusterOptions, app: AppKey, service: str, port: int, show: Callable[[str], None]) -> None:
+    """Forward a port of this machine to a Service until Ctrl-C, and show its address. Raises `CommandFailed` where
+    kubectl is not there, cannot, or ends by itself.
+    """
+    from gitops_bg.agent.runtime.signals import ended_by
+
     options = [f"--kubeconfig={kube.kubeconfig}"] if kube.kubeconfig else []
     options += [f"--context={kube.context}"] if kube.context else []
     command = ["kubectl", *options, "-n", app.namespace, "port-forward", f"service/{service}", f":{port}"]
+    with ended_by(signal.SIGTERM, signal.SIGHUP):
+        try:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        except FileNotFoundError as error:
+            raise CommandFailed(
+                f"{app}: only inside the cluster is {service} reachable, and kubectl is not here"
+            ) from error
+        with process:
+            try:
+                _follow_kubectl(process, service, show)
+            finally:
+                process.terminate()
+
+
+def _follow_kubectl(process: "subprocess.Popen[str]", service: str, show: Callable[[str], None]) -> None:
+    """Read all that kubectl prints, as it waits where nobody does, until it ends or somebody presses Ctrl-C."""
+    complaints, is_shown = deque[str](maxlen=5), False
+    assert process.stdout is not None
     try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    except FileNotFoundError as error:
-        raise CommandFailed(
-            f"{app}: only inside the cluster is {service} reachable, and kubectl is not here"
-        ) from error
-    try:
-        assert process.stdout is not None
-        _, forwarding, place = process.stdout.readline().partition("Forwarding from ")
-        if not forwarding:
-            raise CommandFailed(f"kubectl forwards no port to {service}: {_complaint(process)}")
-        yield f"http://{place.split()[0]}", process
+        for line in process.stdout:
+            _, is_address, place = line.partition("Forwarding from ")
+            if is_address and not is_shown:
+                show(f"http://{place.split()[0]}")
+                is_shown = True
+            elif not (is_address or line.startswith("Handling connection")):
+                complaints.append(" ".join(line.split()))
+        code = process.wait()
     except KeyboardInterrupt:
-        pass
-    finally:
-        process.terminate()
-        process.communicate()
-
-
-def _complaint(process: "subprocess.Popen[str]") -> str:
-    return " ".join(process.communicate()[1].split())
+        if is_shown:
+            return
+        raise
+    if code or not is_shown:
+        does_not = "no longer forwards a port" if is_shown else "forwards no port"
+        raise CommandFailed(f"kubectl {does_not} to {service}: {' '.join(complaints) or f'exit code {code}'}")

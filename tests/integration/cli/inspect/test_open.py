@@ -60,10 +60,21 @@ def test_the_preview_is_at_the_host_of_an_ingress_that_leads_to_it(cli: Cli, web
     }
 
 
-def test_without_a_host_kubectl_forwards_a_port_until_ctrl_c(cli: Cli, web: App, tmp_path: Path) -> None:
-    said = tmp_path / "said"
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
+def test_without_a_host_kubectl_forwards_a_port_until_somebody_ends_it(
+    cli: Cli, web: App, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    """kubectl prints a line for each connection: far more than a pipe holds."""
+    said, ended = tmp_path / "said", tmp_path / "ended"
     forwarding = "Forwarding from 127.0.0.1:4567 -> 8080"
-    _program(tmp_path, "kubectl", f'echo "$@" >{said}; echo "{forwarding}"; exec sleep 600')
+    _program(
+        tmp_path,
+        "kubectl",
+        f"""echo "$@" >{said}; echo "{forwarding}"
+        yes 'Handling connection for 4567' | head -n 10000; yes 'E1201 reset' | head -n 20000 >&2
+        trap 'touch {ended}; exit 0' TERM
+        touch {said}.all; while :; do sleep 0.1; done""",
+    )
     environment = {**os.environ, **cli.env, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
     command = [SCRIPT, "open", str(web.key), "--print"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
@@ -71,8 +82,10 @@ def test_without_a_host_kubectl_forwards_a_port_until_ctrl_c(cli: Cli, web: App,
             assert process.stdout is not None
             assert process.stdout.readline() == "http://127.0.0.1:4567\n"
             assert said.read_text().endswith(f"-n {web.key.namespace} port-forward service/web-preview :8080\n")
-            process.send_signal(signal.SIGINT)
-            assert process.wait(HANGS) == 0
+            eventually(Path(f"{said}.all").exists, what="all that kubectl prints is read")
+            process.send_signal(number)
+            assert process.wait(HANGS) == code
+            assert ended.exists(), "kubectl runs no longer"
         finally:
             process.kill()
 
@@ -83,6 +96,9 @@ def test_what_kubectl_complains_of_is_the_error(
     _program(tmp_path, "kubectl", 'echo "error: no pods" >&2; exit 1')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     assert "kubectl forwards no port to web-preview: error: no pods" in cli("open", str(web.key), code=1)
+    _program(tmp_path, "kubectl", 'echo "Forwarding from 127.0.0.1:4567 -> 80"; echo "error: lost it" >&2; exit 1')
+    lost = cli("open", str(web.key), "--print", code=1)
+    assert "kubectl no longer forwards a port to web-preview: error: lost it" in lost
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "kubectl is not here" in cli("open", str(web.key), code=1)
 
