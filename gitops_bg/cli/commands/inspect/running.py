@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from typing import Annotated
 
 import typer
@@ -19,13 +20,15 @@ from gitops_bg.cli.options.options import App, ClusterOptions, LiveOptions
 from gitops_bg.cli.options.values import a_version_name
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session.live_session import LiveSession
+from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import APPS, CONFIG_MAPS, DEPLOYMENTS, HTTP_ROUTES, INGRESSES, SERVICES, Object
+from gitops_bg.cluster.observation.ownership import Ownership
+from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.core.foreign_json import images_in
 from gitops_bg.core.model.version import AppKey, Version, short
 
 _AGENTS = "app.kubernetes.io/name=gitops-bg"
-_PUBLIC_URL = "GITOPS_BG_PUBLIC_URL"
 
 
 def version(at: LiveOptions) -> None:
@@ -113,6 +116,7 @@ def _pods(session: LiveSession, app: AppKey, named: str) -> tuple[Version, list[
 
 # --- open ---
 
+_IS_CANARY = "nginx.ingress.kubernetes.io/canary"
 _PREVIEW, _DASHBOARD, _PULL_REQUEST = "preview", "dashboard", "pull request"
 
 
@@ -168,35 +172,76 @@ def _pull_request(session: LiveSession, app: AppKey) -> str:
 
 
 def _dashboard(session: LiveSession, app: AppKey) -> str:
-    """Return the page of the app where an agent of the cluster says that its dashboard is. Raises `CommandFailed`."""
-    for each in session.client.list(DEPLOYMENTS, "", _AGENTS):
+    """Return the page of the app where an agent of the cluster says that its dashboard is: where several say one, the
+    agent that follows the app's repository and cluster. Raises `CommandFailed`.
+    """
+    agents, unseen = _dashboards(session, app.namespace)
+    found = {each.url.rstrip("/"): each for each in agents}
+    if len(found) > 1:
+        body = session.client.get(APPS, app.namespace, app.name) or {}
+        owner = Ownership.of((body.get("metadata") or {}).get("annotations") or {})
+        found = {url: each for url, each in found.items() if each.follows(owner)} or found
+    if len(found) > 1:
+        several = ", ".join(f"{each.agent} ({url})" for url, each in found.items())
+        raise CommandFailed(f"several agents say where their dashboard is, and none that {app} is theirs: {several}")
+    for url in found:
+        return f"{url}/apps/{app}"
+    remedy = f"only namespace {app.namespace} was searched: {unseen}" if unseen else "start it with --public-url"
+    raise CommandFailed(f"no agent of this cluster says where its dashboard is; {remedy}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Dashboard:
+    """Where an agent says that its dashboard is, and what it follows, as far as that is known."""
+
+    agent: str
+    url: str
+    repository: str
+    cluster: str
+
+    def follows(self, owner: Ownership) -> bool:
+        """Whether an app of this owner may be its."""
+        from gitops_bg.repo.git.transport import repository_name
+
+        is_followed = repository_name(self.repository) in ("", repository_name(owner.repository))
+        return is_followed and self.cluster in ("", owner.cluster)
+
+
+def _dashboards(session: LiveSession, namespace: str) -> tuple[list[_Dashboard], str]:
+    """Return what the agents say, and why only those of the namespace were asked; empty where all were."""
+    unseen = ""
+    try:
+        agents = session.client.list(DEPLOYMENTS, "", _AGENTS)
+    except Forbidden as error:
+        agents, unseen = session.client.list(DEPLOYMENTS, namespace, _AGENTS), str(error)
+    found = []
+    for each in agents:
+        there, name = each["metadata"]["namespace"], each["metadata"]["name"]
         for container in each["spec"]["template"]["spec"]["containers"]:
-            if found := _public_url(container) or _from_settings(session, each["metadata"]["namespace"], container):
-                return f"{found.rstrip('/')}/apps/{app}"
-    raise CommandFailed(
-        "no agent of this cluster says where its dashboard is: start it with --dashboard and --public-url"
-    )
+            settings = _settings(session, there, container)
+            if url := settings.get("GITOPS_BG_PUBLIC_URL"):
+                follows = settings.get("GITOPS_BG_REPO", ""), settings.get("GITOPS_BG_CLUSTER", "")
+                found.append(_Dashboard(f"{there}/{name}", url, *follows))
+    return found, unseen
 
 
-def _public_url(container: Object) -> str:
-    words = [str(each) for each in (*(container.get("command") or ()), *(container.get("args") or ()))]
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        option, equals, value = word.partition("=")
-        if option == "--public-url":
-            return value if equals else following
-    named = (each.get("value") for each in container.get("env") or () if each.get("name") == _PUBLIC_URL)
-    return str(next(named, None) or "")
-
-
-def _from_settings(session: LiveSession, namespace: str, container: Object) -> str:
-    """Return what the ConfigMaps of a container say, of which the last one counts; empty for who may not read them."""
-    found = ""
+def _settings(session: LiveSession, namespace: str, container: Object) -> dict[str, str]:
+    """Return the settings of an agent: of its ConfigMaps (those that one may read), of its environment, and of its
+    options, each before the ones that it counts more than.
+    """
+    found: dict[str, str] = {}
     for source in container.get("envFrom") or ():
         name = (source.get("configMapRef") or {}).get("name")
         with suppress(Refused):
             settings = session.client.get(CONFIG_MAPS, namespace, name) if name else None
-            found = ((settings or {}).get("data") or {}).get(_PUBLIC_URL, found)
-    return str(found)
+            found |= (settings or {}).get("data") or {}
+    found |= {each["name"]: str(each.get("value") or "") for each in container.get("env") or ()}
+    words = [str(each) for each in (*(container.get("command") or ()), *(container.get("args") or ()))]
+    for word, following in pairwise([*words, ""]):
+        option, equals, value = word.partition("=")
+        if option.startswith("--"):
+            found["GITOPS_BG_" + option[2:].upper().replace("-", "_")] = value if equals else following
+    return found
 
 
 def _preview_service(session: LiveSession, app: AppKey) -> str:
@@ -219,22 +264,29 @@ def _preview(session: LiveSession, app: AppKey) -> str:
 
 
 def _of_ingress(body: Object, service: str) -> Iterator[str]:
+    if (body["metadata"].get("annotations") or {}).get(_IS_CANARY) == "true":
+        return  # Its host is that of the Ingress beside it, which leads most requests to what is live.
     secure = {host for each in body["spec"].get("tls") or () for host in each.get("hosts") or ()}
     for rule in body["spec"].get("rules") or ():
+        host = rule.get("host") or "*"
         for path in (rule.get("http") or {}).get("paths") or ():
-            if rule.get("host") and ((path.get("backend") or {}).get("service") or {}).get("name") == service:
-                yield f"{'https' if rule['host'] in secure else 'http'}://{rule['host']}{path.get('path') or '/'}"
+            if "*" not in host and ((path.get("backend") or {}).get("service") or {}).get("name") == service:
+                yield f"{'https' if host in secure else 'http'}://{host}{path.get('path') or '/'}"
 
 
 def _of_route(body: Object, service: str) -> Iterator[str]:
+    hosts = [host for host in body["spec"].get("hostnames") or () if "*" not in host]
     for rule in body["spec"].get("rules") or ():
-        if any(each.get("name") == service for each in rule.get("backendRefs") or ()) and not _needs_header(rule):
-            yield from (f"http://{host}/" for host in body["spec"].get("hostnames") or () if "*" not in host)
+        backends = [each.get("name") for each in rule.get("backendRefs") or () if each.get("weight", 1)]
+        if backends == [service]:  # With another one it would be now the preview, now what is live.
+            yield from (f"http://{host}{path}" for path in _plain_paths(rule)[:1] for host in hosts)
 
 
-def _needs_header(rule: Object) -> bool:
-    matches = rule.get("matches") or ()
-    return bool(matches) and all(each.get("headers") for each in matches)
+def _plain_paths(rule: Object) -> list[str]:
+    """Return the paths at which a rule of an HTTPRoute matches what a browser asks for."""
+    matches: list[Object] = rule.get("matches") or [{}]
+    plain = [each.get("path") or {} for each in matches if not (each.get("headers") or each.get("queryParams"))]
+    return [str(each.get("value", "/")) for each in plain if each.get("type") != "RegularExpression"]
 
 
 _ADDRESSES = {_PREVIEW: _preview, _DASHBOARD: _dashboard, _PULL_REQUEST: _pull_request}

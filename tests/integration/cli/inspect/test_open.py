@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.cli.commands.inspect.running import _of_ingress, _of_route
 from tests.integration.cli.conftest import Cli
 from tests.support.cluster.paths import config_maps, path_of
 from tests.support.manifests import deployment
@@ -125,6 +126,66 @@ def test_the_dashboard_is_where_the_settings_of_the_agent_say_that_it_is(cli: Cl
     container["envFrom"] = [{"secretRef": {"name": "other"}}, {"configMapRef": {"name": "gitops-bg"}}]
     cluster.create(f"/apis/apps/v1/namespaces/{namespace}/deployments", agent)
     assert cli("open", str(web.key), "--dashboard", "--print") == f"https://bg.example.com/apps/{web.key}\n"
+
+
+def _agent(web: App, name: str, *arguments: str) -> None:
+    agent = deployment(web.key.namespace, name, tag="0.1.0")
+    agent["metadata"]["labels"] = {"app.kubernetes.io/name": "gitops-bg"}
+    agent["spec"]["template"]["spec"]["containers"][0]["args"] = ["agent", *arguments]
+    web.scenario.cluster.create(f"/apis/apps/v1/namespaces/{web.key.namespace}/deployments", agent)
+
+
+def test_of_several_dashboards_that_of_the_agent_which_follows_the_app_is_meant(cli: Cli, web: App) -> None:
+    _agent(web, "other", "--public-url=https://other.example.com", "--repo", "https://git.example.com/other.git")
+    ours = ["--repo", web.scenario.remote.url]
+    _agent(web, "ours", "--public-url", "https://bg.example.com", *ours)
+    shown = cli("open", str(web.key), "--dashboard", "--print")
+    assert shown == f"https://bg.example.com/apps/{web.key}\n"
+    _agent(web, "second", "--public-url", "https://second.example.com", *ours)
+    several = cli("open", str(web.key), "--dashboard", "--print", code=1)
+    assert f"{web.key.namespace}/second (https://second.example.com)" in several
+    assert "other.example.com" not in several
+
+
+@pytest.mark.parametrize("url", ["--help", "file:///etc/passwd", "javascript:alert(1)"])
+def test_only_what_a_browser_fetches_is_opened(cli: Cli, web: App, url: str) -> None:
+    _agent(web, "ours", f"--public-url={url}")
+    assert "does not begin with http:// or https://" in cli("open", str(web.key), "--dashboard", code=1)
+
+
+def _to(*services: str, **weights: int) -> list[dict[str, Any]]:
+    return [{"name": each, "port": 80, **({"weight": weights[each]} if each in weights else {})} for each in services]
+
+
+_PATH = {"path": {"type": "PathPrefix", "value": "/new"}}
+_HEADER = {"headers": [{"name": "x", "value": "y"}]}
+_INGRESS_PATHS = [
+    {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "shown", "port": {"number": 80}}}}
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "addresses"),
+    [
+        ({"backendRefs": _to("shown")}, ["http://a.example.com/"]),
+        ({"backendRefs": _to("shown", "live")}, []),
+        ({"backendRefs": _to("shown", "live", live=0)}, ["http://a.example.com/"]),
+        ({"backendRefs": _to("shown", shown=0)}, []),
+        ({"backendRefs": _to("shown"), "matches": [_HEADER]}, []),
+        ({"backendRefs": _to("shown"), "matches": [_HEADER, _PATH]}, ["http://a.example.com/new"]),
+    ],
+)
+def test_a_rule_that_leads_elsewhere_as_well_is_no_preview(rule: dict[str, Any], addresses: list[str]) -> None:
+    route = _route("HTTPRoute", "shop", {"hostnames": ["*.example.com", "a.example.com"], "rules": [rule]})
+    assert [*_of_route(route, "shown")] == addresses
+
+
+def test_no_wildcard_and_no_canary_is_a_preview() -> None:
+    rules = [{"host": host, "http": {"paths": _INGRESS_PATHS}} for host in ("*.example.com", "a.example.com")]
+    ingress = _route("Ingress", "shop", {"rules": rules})
+    assert [*_of_ingress(ingress, "shown")] == ["http://a.example.com/"]
+    ingress["metadata"]["annotations"] = {"nginx.ingress.kubernetes.io/canary": "true"}
+    assert [*_of_ingress(ingress, "shown")] == []
 
 
 def test_the_pull_request_is_that_of_the_status(cli: Cli, world: Scenario) -> None:
