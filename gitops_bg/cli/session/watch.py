@@ -121,13 +121,18 @@ class _Bell:
 
 
 def until(fulfilled: Callable[[], bool], wait: Wait, seconds: float) -> bool:
-    """Check the condition after each change; return False if ``seconds`` pass first."""
+    """Check the condition after each wait; return False if ``seconds`` pass first.
+
+    >>> answers = iter([False, False, True])
+    >>> until(lambda: next(answers), lambda _seconds: False, 60.0)
+    True
+    """
     deadline = time.monotonic() + seconds
     while True:
-        news = wait(max(0.0, deadline - time.monotonic()))
+        wait(max(0.0, deadline - time.monotonic()))
         if fulfilled():
             return True
-        if not news:
+        if time.monotonic() >= deadline:
             return False
 
 
