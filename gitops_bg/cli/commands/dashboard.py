@@ -16,6 +16,7 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.operate.apps import AppCommands
 from gitops_bg.agent.runtime.cpu import collect_garbage_as_usual
+from gitops_bg.agent.runtime.failures import log_bug
 from gitops_bg.agent.runtime.signals import wait_interruptibly
 from gitops_bg.cli.errors import UsageError
 from gitops_bg.cli.options.options import Author, ClusterOptions, GitOptions, OutputOptions, PlaceOptions
@@ -25,7 +26,7 @@ from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.location import ALL
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.web.access.guard import Login, is_loopback
 from gitops_bg.web.access.person import Person, Via
@@ -104,10 +105,12 @@ class _Running:
             self._looking.wait(_POLL_SECONDS)
             self._looking.clear()
             try:
-                for subject in self.catalog.refresh().dirty if not self._stopped.is_set() else ():
-                    self._changed(subject)
+                with guarded("reading main"):
+                    for subject in self.catalog.refresh().dirty if not self._stopped.is_set() else ():
+                        self._changed(subject)
                 self._unread = ""
             except GitopsBgError as error:
+                log_bug(error)
                 self._unread = str(error)
 
     def stop(self) -> None:
