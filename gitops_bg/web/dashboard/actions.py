@@ -6,6 +6,7 @@ checked here, where the action is carried out; pages only hide what somebody may
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -114,18 +115,13 @@ ACTIONS = {
 OF_GROUPS = {
     action.command: action
     for action in (
-        Action(
-            command=AppCommand.PROMOTE,
-            label="Promote",
-            role=Role.OPERATOR,
+        replace(
+            ACTIONS[AppCommand.PROMOTE],
             effect="Names the version active in group.yaml, for all its services together. Requests follow once every "
             "gate is open.",
         ),
-        Action(
-            command=AppCommand.ROLL_BACK,
-            label="Roll back",
-            role=Role.OPERATOR,
-            needs_reason=True,
+        replace(
+            ACTIONS[AppCommand.ROLL_BACK],
             effect="Names the version before active in group.yaml again. Requests follow as soon as main has the "
             "commit; no gate stands in the way.",
         ),

@@ -44,6 +44,8 @@ _FETCHED_SECONDS = 60.0
 _PATIENCE_SECONDS = 5.0
 """How long a page waits for the first fetch."""
 _REMEMBERED = 256
+_HISTORIES = 64, 1_024, 65_536
+"""How many entries of a history are read and kept: each page of it would be a history of its own otherwise."""
 T = TypeVar("T")
 
 
@@ -147,14 +149,16 @@ class Source:
     def history(self, about: AppOrGroup, limit: int) -> Sequence[HistoryRow]:
         """The newest entries of the ledger; none while nobody has read the repository. Raises Git's errors."""
 
+        most = next((each for each in _HISTORIES if each >= limit), limit)
+
         def read() -> Sequence[Committed]:
             if not self._running.catalog.seen:
                 return ()
             repository = self._running.catalog.repository
-            key = about, limit, repository.ledger.looked_at()
-            return self._histories.of(key, lambda: repository.history.of(about, limit))
+            key = about, most, repository.ledger.looked_at()
+            return self._histories.of(key, lambda: repository.history.of(about, most))
 
-        return [HistoryRow(each, about) for each in self._of(about, limit, read)]
+        return [HistoryRow(each, about) for each in self._of(about, most, read)[:limit]]
 
     def _of(self, about: AppOrGroup, what: Hashable, read: Callable[[], T]) -> T:
         """Something of an app or a group, as read a moment ago, but after its last change: nobody wakes an open page
