@@ -12,6 +12,7 @@ LARGEST_RECORD, LARGEST_OBJECT, LARGEST_OWNERSHIP = 2048, 5120, 2048
 """Bytes of a healthy app with three versions behind it: of its record; of the object as `kubectl get -o json` shows it;
 and of the ``managedFields`` that it leaves out, which say who wrote which field.
 """
+REPOSITORY = "https://git.example.com/shop/deployments.git"
 OF_A_HEALTHY_APP = {"Ready", "Available", "Progressing", "Completed", "Healthy"}
 
 
@@ -28,6 +29,7 @@ def test_a_healthy_app_with_three_versions_behind_it_is_small(sandbox_cluster: S
         assert len(app.status["record"]) <= LARGEST_RECORD
         body = app.object()
         ownership = body["metadata"].pop("managedFields")
+        body["metadata"]["annotations"]["gitops-bg.dev/repository"] = REPOSITORY  # And not a path of this machine.
         assert len(_json(body)) <= LARGEST_OBJECT
         assert len(_json(ownership)) <= LARGEST_OWNERSHIP
 

@@ -14,6 +14,7 @@ import subprocess
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -244,13 +245,17 @@ class ControlPlaneCluster(TestCluster):
         return {(*_named(what), verb) for what, verb in asked if what.get("namespace") == namespace}
 
     def acting(self, namespace: str) -> set[tuple[str, str]]:
-        """Resource, and whose rights counted, of every request of a ServiceAccount about one object of a namespace."""
+        """Resource, and whose rights counted, of allowed requests of a ServiceAccount about an object of a namespace.
+
+        A request that may not impersonate is refused before the server knows for whom it was: it tells nothing here.
+        """
         return {
             (each["objectRef"]["resource"], each.get("impersonatedUser", each["user"])["username"])
             for each in self._audited()
             if "system:serviceaccounts" in each["user"].get("groups", ())
             and each.get("objectRef", {}).get("namespace") == namespace
             and each["verb"] not in ("list", "watch")
+            and _code(each) != HTTPStatus.FORBIDDEN
         }
 
     def requests(self, user: str, namespace: str) -> int:
