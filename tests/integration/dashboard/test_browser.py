@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.integration.dashboard.shop import Shop
-from tests.support.browser import CHROMIUM, HOW_TO_GET_IT, browser_at_hand
+from tests.support.browser import HOW_TO_GET_IT, browser_at_hand
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page  # type: ignore[import-not-found, unused-ignore]
@@ -41,7 +41,8 @@ def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        made = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        assert DRIVER is not None
+        made = driver.chromium.launch(executable_path=str(DRIVER / "bin" / "chromium"), args=["--no-sandbox"])
         yield made
         made.close()
 
