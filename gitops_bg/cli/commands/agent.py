@@ -22,7 +22,7 @@ from gitops_bg.cli.options.options import ClusterOptions, GitOptions, VerifyOpti
 from gitops_bg.cli.options.values import positive_seconds, public_address, service_account_name
 from gitops_bg.cli.repository.user_git import repository_url
 from gitops_bg.cli.session.connect import credential_file, mirror_directory, repository_settings, verification_settings
-from gitops_bg.cluster.api.access import Access
+from gitops_bg.cluster.api.access import Access, is_in_pod
 from gitops_bg.cluster.api.connection import own_namespace
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Transient
@@ -169,7 +169,7 @@ class AgentOptions:
             envvar="GITOPS_BG_DASHBOARD",
             metavar="HOST:PORT",
             help="Where the dashboard listens, on a port of its own. Without a login it is for reading only, unless "
-            "nobody but this machine reaches it.",
+            "nobody but this machine reaches it; to a pod people forward ports.",
         ),
     ] = HTTP_OFF
     dashboard_login_file: Annotated[
@@ -301,9 +301,9 @@ def _start(running: Agent, options: AgentOptions, stack: ExitStack) -> None:
         from gitops_bg.web.dashboard.app import dashboard_server
 
         host, port = parse_address(options.dashboard, "--dashboard")
-        stack.enter_context(
-            dashboard_server(running, host, port, login_from(options.dashboard_login_file, options.public_url, utc_now))
-        )
+        file, address = options.dashboard_login_file, options.public_url
+        login = login_from(file, address, utc_now, in_pod=is_in_pod())
+        stack.enter_context(dashboard_server(running, host, port, login))
     running.start()
 
 

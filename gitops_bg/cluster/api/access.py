@@ -11,6 +11,15 @@ from gitops_bg.core.dataclass import dataclass
 
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 """The variable that every container of a cluster has."""
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where a container of a cluster finds its own account, unless its pod wants none."""
+
+
+def is_in_pod() -> bool:
+    """Whether this process runs in a container of a cluster: who may forward ports to its pod reaches all that listens
+    there on a loopback address.
+    """
+    return bool(os.environ.get(IN_CLUSTER)) or SERVICE_ACCOUNT.exists()
 
 
 @dataclass(frozen=True, slots=True)

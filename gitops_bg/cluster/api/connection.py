@@ -17,13 +17,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import urllib3
 
-from gitops_bg.cluster.api.access import IN_CLUSTER, Access
+from gitops_bg.cluster.api.access import IN_CLUSTER, SERVICE_ACCOUNT, Access
 from gitops_bg.cluster.api.errors import Silent, border, refusal
 from gitops_bg.cluster.api.kinds import APPS, EVENTS, LEASES, RELEASE_GROUPS
 from gitops_bg.cluster.api.transport import Transport, plain_transport
@@ -123,7 +122,7 @@ _CREDENTIALS_SECONDS = 1.0  # the longest use of a replaced token; a 401 ends it
 
 def own_namespace() -> str:
     """Return the namespace of the pod that this process runs in; empty outside of a cluster."""
-    file = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+    file = SERVICE_ACCOUNT / "namespace"
     return file.read_text().strip() if os.environ.get(IN_CLUSTER) and file.exists() else ""
 
 

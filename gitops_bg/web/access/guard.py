@@ -2,7 +2,8 @@
 answer. Knows no page.
 
 Without a login, whoever reaches a loopback address may do everything, so requests have to be for such an address by
-name (a page elsewhere may let its own name lead here) and come through no proxy. On any other address nobody acts.
+name (a page elsewhere may let its own name lead here) and come through no proxy. On any other address nobody acts, nor
+on a loopback address of a pod: whoever may forward a port to the pod reaches that.
 """
 
 import hashlib
@@ -59,9 +60,11 @@ class Login:
     oidc: OidcLogin | None = None
     tokens: Tokens | None = None
     loopback: Person | None = None
-    """Who asks where there is no login, and only this machine can ask; None: more than this machine can."""
+    """Who asks where there is no login, and only by a name of this machine; None: more than this machine can ask."""
     public_url: str = ""
     """The address of the dashboard in browsers, where a proxy stands before it; empty: that which they ask for."""
+    in_pod: bool = False
+    """Whether people forward ports to this machine, so that a loopback address is not for its own users only."""
 
     @property
     def is_needed(self) -> bool:
@@ -69,18 +72,24 @@ class Login:
         return self.tokens is not None or self.oidc is not None
 
     @property
+    def why_reading_only(self) -> str:
+        """Why nobody acts, where nobody can log in and more than this machine reaches it; as a sentence."""
+        by = "whoever may forward a port to its pod reaches it" if self.loopback is ANYBODY else "others reach it"
+        return f"nobody can log in at this dashboard, and {by}, so it is for reading only"
+
+    @property
     def open_paths(self) -> tuple[str, ...]:
         """The beginnings of what everybody may ask for: what it takes to log in."""
         return ("/static/", LOGIN) if self.oidc is not None else ()
 
 
-def login_from(file: Path | None, public_url: str, clock: Callable[[], datetime]) -> Login:
+def login_from(file: Path | None, public_url: str, clock: Callable[[], datetime], *, in_pod: bool = False) -> Login:
     """Return how people and scripts show who they are, as a file says it; without one nobody can.
 
     Raises `InvalidInput`, also where people could not come back from their provider.
     """
     if file is None:
-        return Login(public_url=public_url)
+        return Login(public_url=public_url, in_pod=in_pod)
     provider = read_login_file(file).oidc
     if provider is None:
         return Login(tokens=Tokens(file, clock), public_url=public_url)
@@ -110,7 +119,9 @@ class Guard:
         request = Request(scope)
         person, session = self._person(request)
         state = scope.setdefault("state", {})
-        state |= {"person": person, "access": self._access(), "form_token": self._form_token(person, session)}
+        why = self._login.why_reading_only if person is not None and person.via is Via.ANONYMOUS else ""
+        token = self._form_token(person, session)
+        state |= {"person": person, "access": self._access(), "form_token": token, "reading_only": why}
         refusal = self._refusal(request, person)
         await (refusal or self._app)(scope, receive, _with_headers(send))
 
@@ -141,7 +152,7 @@ class Guard:
         if request.method in SAFE_METHODS:
             return None
         if person.via is Via.ANONYMOUS:
-            return _message(403, "nobody can log in at this dashboard, so it is for reading only")
+            return _message(403, self._login.why_reading_only)
         return self._why_foreign(request, person)
 
     def _log_in(self, request: Request) -> Response | None:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.web.access.guard import Guard, Login, is_loopback
 from gitops_bg.web.access.oidc import EVENTS
-from gitops_bg.web.access.person import Person, Via
+from gitops_bg.web.access.person import ANYBODY, Person, Via
 from gitops_bg.web.dashboard.actions import Acting
 from gitops_bg.web.dashboard.api import PREFIX, Api
 from gitops_bg.web.dashboard.events import Events
@@ -40,9 +40,9 @@ def dashboard_server(
     """
     wanted = login or Login()
     if not wanted.is_needed and is_loopback(host):
-        wanted = replace(wanted, loopback=wanted.loopback or LOCAL)
-    if not wanted.is_needed and not is_loopback(host):
-        _log.warning("nobody can log in at the dashboard, and others reach it: it is for reading only")
+        wanted = replace(wanted, loopback=wanted.loopback or (ANYBODY if wanted.in_pod else LOCAL))
+    if not wanted.is_needed and wanted.loopback in (None, ANYBODY):
+        _log.warning("%s; a file of --dashboard-login-file lets people log in", wanted.why_reading_only)
     return WebServer(dashboard(Source(running), wanted), host, port, headers=(), option=option)
 
 

@@ -199,6 +199,7 @@ class Pages:
             "commit_url": self._source.commit_url,
             "person": person_of(request),
             "token": form_token(request),
+            "reading_only": request.state.reading_only,
             "live": shown.live,
             "fragment": fragment,
         }

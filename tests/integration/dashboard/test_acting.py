@@ -15,7 +15,9 @@ import pytest
 from gitops_bg.agent.runtime.leadership import LeaseSettings
 from gitops_bg.web.dashboard.actions import ACTIONS
 from gitops_bg.web.dashboard.app import dashboard_server
+from tests.support.agent.agent_processes import AgentProcess
 from tests.support.cluster.clusters import SandboxCluster
+from tests.support.cluster.control_plane import free_ports
 from tests.support.command_line import Cli
 from tests.support.groups import Store
 from tests.support.scenario import App, Scenario, scenario
@@ -381,3 +383,32 @@ def test_a_release_group_is_promoted_and_rolled_back_by_the_person(world: Scenar
     back = post("rollback", sure="yes", reason="errors")
     assert back.status_code == 200, back.text
     assert (world.remote.log()[0].subject, people(world)) == ("store: roll back to v1", PERSON)
+
+
+def test_in_a_pod_an_agent_without_a_login_lets_nobody_act_on_loopback_either(web: Buttons, tmp_path: Path) -> None:
+    """Whoever may forward a port to the pod reaches it, and would act as everybody."""
+    world = web.app.scenario
+    (port,) = free_ports(1)
+    lease = ("--lease-name", "of-the-pod")
+    inside = {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}
+    agent = AgentProcess(world, tmp_path, "--dashboard", f"127.0.0.1:{port}", *lease, environment=inside)
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60, headers=SAME) as client:
+            there = Buttons(client, web.app)
+            shown = eventually(lambda: _shown(client, there.path), what="its pages are there")
+            why = "whoever may forward a port to its pod reaches it, so it is for reading only"
+            assert why in shown, "the page says so"
+            assert 'class="actions"' not in shown
+            for action in ACTIONS:
+                assert why in there.refused(action, {"sure": "yes", "reason": "x"}, 403)
+        assert f"{why}; a file of --dashboard-login-file lets people log in" in agent.log, "so does the log"
+    finally:
+        agent.close()
+
+
+def _shown(client: httpx.Client, path: str) -> str:
+    try:
+        answer = client.get(path, headers=PAGE)
+    except httpx.TransportError:
+        return ""
+    return answer.text if answer.status_code == 200 else ""

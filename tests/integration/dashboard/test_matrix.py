@@ -248,7 +248,7 @@ def test_an_open_page_carries_the_forms_of_its_own_session(matrix: Matrix) -> No
     events: Any = getattr(matrix.routes["/events"].endpoint, "__self__")  # noqa: B009 - a bound method
     person = Person("Ada", "ada@example.com", "https://id.example.com#ada", frozenset(["operators"]), Via.OIDC)
     for token in ("a" * 64, "b" * 64) * 10:  # as the shop changes meanwhile, not each of them finds what was drawn
-        state = {"person": person, "access": Access(RULES), "form_token": token}
+        state = {"person": person, "access": Access(RULES), "form_token": token, "reading_only": ""}
         asked = {"type": "http", "method": "GET", "scheme": "https", "server": ("bg.example.com", 443), "headers": []}
         path = {"path": "/apps/shop/web", "query_string": b"", "path_params": {"namespace": "shop", "app": "web"}}
         _, drawn = events._draw(Request({**asked, **path, "state": state}), events._pages.app)

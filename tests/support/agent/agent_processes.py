@@ -27,7 +27,14 @@ MOVES = ("deployed", "promoted", "rolled-back")
 class AgentProcess:
     """One `gitops-bg agent`; `log` is what it said."""
 
-    def __init__(self, world: Scenario, folder: Path, *more: str, kubeconfig: Path | None = None) -> None:
+    def __init__(
+        self,
+        world: Scenario,
+        folder: Path,
+        *more: str,
+        kubeconfig: Path | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         where = ["--repo", world.remote.url, "--kubeconfig", str(kubeconfig or world.cluster.kubeconfig)]
@@ -35,7 +42,7 @@ class AgentProcess:
         fast = ["--lease-duration", "3", "--lease-renew-deadline", "2", "--lease-retry", "0.3", "--http", "off"]
         command = [str(SCRIPT), "agent", *where, *who, *fast, *more]
         self._output = (folder / "agent.log").open("ab")
-        own = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+        own = {"PATH": os.environ["PATH"], "HOME": str(folder), **(environment or {})}
         self.process = subprocess.Popen(leashed(command), stderr=self._output, stdout=self._output, env=own)
 
     @property

@@ -25,6 +25,7 @@ def common() -> dict[str, Any]:
         "commit_url": lambda _: "https://forge.example/c",
         "person": Person("Ada", "ada@example.com", "https://id.example#7", frozenset({"devs"}), Via.OIDC),
         "token": "",
+        "reading_only": "",
         "live": True,
         "fragment": False,
     }

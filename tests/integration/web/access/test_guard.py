@@ -15,7 +15,7 @@ from starlette.routing import Route
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.web.access.guard import HEADERS, Guard, Login, is_loopback
 from gitops_bg.web.access.login_file import parse_login_file
-from gitops_bg.web.access.person import Access, Person, Role, Via, form_token, person_of, posted_form
+from gitops_bg.web.access.person import ANYBODY, Access, Person, Role, Via, form_token, person_of, posted_form
 from gitops_bg.web.access.tokens import Tokens
 from tests.integration.web.access.conftest import Browser
 
@@ -158,6 +158,18 @@ def test_on_another_address_without_a_login_everybody_sees_and_nobody_acts() -> 
     client = _client(Login(), "http://bg.example.com")
     assert client.get("/").json() == {"person": "anonymous", "form": "", "ours": True}
     assert client.post("/", headers=SAME).status_code == 403
+
+
+def test_in_a_pod_who_forwards_a_port_sees_by_a_name_of_their_machine_and_does_not_act() -> None:
+    client = _client(Login(loopback=ANYBODY, in_pod=True))
+    assert client.get("/").json() == {"person": "anonymous", "form": "", "ours": True}
+    answer = client.post("/", headers=SAME)
+    assert (answer.status_code, answer.json()["message"]) == (
+        403,
+        "nobody can log in at this dashboard, and whoever may forward a port to its pod reaches it, so it is for "
+        "reading only",
+    )
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 421
 
 
 @pytest.mark.parametrize(
