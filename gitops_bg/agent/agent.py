@@ -202,7 +202,10 @@ class Agent:
 
     def _group_commands(self) -> GroupCommands:
         live = self.cluster.release_groups
-        return GroupCommands(self.catalog, self.repository, live, self.git.poll_soon, self._clock, self._pull_of)
+        wake = self.git.poll_soon
+        return GroupCommands(
+            self.catalog, self.repository, live, lambda: self._asking, wake, self._clock, self._pull_of
+        )
 
     def _app_commands(self) -> AppCommands:
         return AppCommands(

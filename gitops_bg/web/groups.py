@@ -14,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from gitops_bg.agent.groups.commands import GroupCommands, NoSuchGroup, RequestedChange
+from gitops_bg.agent.groups.commands import GroupCommands
+from gitops_bg.agent.groups.commits import NoSuchGroup, RequestedChange
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, WorldChanged
 from gitops_bg.core.groups.model import GroupVersion, PromotionRejected, Rejection
 from gitops_bg.core.model.version import GroupKey

@@ -78,6 +78,7 @@ class _Agent(FakeAgent):
             SimpleNamespace(reading=SimpleNamespace(groups={_STORE: config})),
             _Main(),
             SimpleNamespace(seen=lambda _: SimpleNamespace(record=GroupRecord(state=state))),
+            None,
         ]
         self._commands = GroupCommands(*doubles, pushed=lambda: None, clock=lambda: moment)
 

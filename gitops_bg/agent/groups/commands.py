@@ -1,22 +1,38 @@
 """What somebody asks of a group over HTTP: a commit on main, as people make it, or on the group's branch where main
-takes none from the agent; never a change of the cluster.
+takes none from the agent; of a person also a request to the agent that works. Never another change of the cluster.
 
 The rules of the lifecycle say at once what would be rejected. What the commit leads to, the group decides.
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from dataclasses import replace
 from functools import partial
 
-from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.groups.changes import (
+    abort_of_group_says,
+    demand_abortable_group,
+    lifting_of_group,
+    policies_of_version,
+    resumed_group,
+    resuming_group,
+    retry_of_group,
+    retrying_group,
+    too_late_to_override,
+)
+from gitops_bg.agent.groups.commits import (
+    GroupCommits,
+    NoSuchGroup,
+    RequestedChange,
+    Said,
+    SeenGroupFiles,
+    removed,
+)
 from gitops_bg.agent.operate.apps import Answer, AppCommand, Asked, PlannedCommand
-from gitops_bg.agent.operate.commits import CommitPlan
-from gitops_bg.cluster.group_cluster import GroupCluster
-from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.errors import CommandFailed, InvalidInput, ObjectNotFound, WorldChanged
-from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
+from gitops_bg.agent.operate.commits import suspending
+from gitops_bg.agent.operate.primary import demand_overridable, overridable_by
+from gitops_bg.agent.operate.requests import gate_named, new_gate_request, new_request
+from gitops_bg.core.errors import CommandFailed, ObjectNotFound, WorldChanged
 from gitops_bg.core.groups.model import (
-    GroupState,
     GroupVersion,
     PromotionRejected,
     Rejection,
@@ -25,76 +41,18 @@ from gitops_bg.core.groups.model import (
     promote,
     rollback,
 )
-from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.groups.requests import demand_promotable
-from gitops_bg.core.model.journal import PullRequest, PullState
+from gitops_bg.core.groups.requests import aborting, demand_promotable
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.core.names import promotion_branch
-from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.read.files import File
-from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.settings import is_commit_id
-from gitops_bg.repo.write.commits import Requester
-from gitops_bg.repo.write.main_branch import EditOrNew
+from gitops_bg.repo.write.main_branch import Edit, EditOrNew
 from gitops_bg.spec.app.layout import group_file, group_folder
-from gitops_bg.spec.groups.content import active_in, as_seen, with_fields
-from gitops_bg.spec.groups.load import GroupConfig
+from gitops_bg.spec.groups.content import as_seen
+from gitops_bg.spec.groups.load import manual_gates
 
 
-class NoSuchGroup(LookupError):
-    """Main has no such group in the namespaces of this agent."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestedChange:
-    """What was asked for: the commit that asks for it, and the versions as they are now."""
-
-    commit: str
-    """Empty where main asked for it already."""
-    versions: tuple[GroupVersion, ...]
-    branch: str = ""
-    """Where it is to be merged from, where main takes no commit from the agent; else empty."""
-    pull: str = ""
-    """The address of the pull request of that branch, once the forge has one; else empty."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What a request is decided from: where it is another one when the commit is written, nothing is."""
-
-    group: GroupKey
-    desired: DesiredGroup
-    spec: GroupSpec
-    record: GroupRecord
-    offered: str
-    """The head of the group's branch; empty where there is none."""
-
-    @property
-    def state(self) -> GroupState:
-        """The versions as they are."""
-        return self.record.state
-
-
-class GroupCommands:
-    """Any thread may call it. ``pushed`` is told of each commit, ``clock`` gives UTC, ``pull_of`` knows the pull
-    request of a group's branch.
-    """
-
-    def __init__(
-        self,
-        catalog: Catalog,
-        repository: Repository,
-        groups: GroupCluster,
-        pushed: Callable[[], None],
-        clock: Callable[[], datetime],
-        pull_of: Callable[[GroupKey], PullRequest | None] = lambda _: None,
-    ) -> None:
-        self._catalog = catalog
-        self._repository = repository
-        self._groups = groups
-        self._pushed = pushed
-        self._clock = clock
-        self._pull_of = pull_of
+class GroupCommands(GroupCommits):
+    """Any thread may call it."""
 
     def versions(self, group: GroupKey) -> tuple[GroupVersion, ...]:
         """Return the versions of a group as they are now. Raises `NoSuchGroup`, and the errors of ``core.errors``."""
@@ -116,40 +74,122 @@ class GroupCommands:
         version = self._way_back(seen)
         return self._set(seen, {"active": version}, f"roll back to {version}")
 
+    # --- what a person asks for, planned first ---
+
     def plan(self, group: GroupKey, asked: Asked) -> PlannedCommand:
-        """Return what a promotion or a rollback of a person would do; nothing is done yet. Raises the errors of
-        ``core.errors``, as `AppCommands.plan`.
+        """Return what would be done for a person; nothing is done yet. Raises the errors of ``core.errors``, as
+        `AppCommands.plan`.
         """
         try:
             seen = self._read(group)
             self._demand_as_seen(seen, asked.head)
-            if asked.command is AppCommand.PROMOTE:
-                version, verb = asked.version_of_group, "promote"
-                fields = self._promotion(seen, version, None)
-            else:
-                version, verb = self._way_back(seen), "roll back to"
-                fields = {"active": version}
-                if asked.digest not in ("", version):
-                    raise WorldChanged(f"{group}: the way back leads to {version} by now; look at it again")
+            return replace(_PLANS[asked.command](self, seen, asked), head=seen.desired.commit)
         except NoSuchGroup as error:
             raise ObjectNotFound(str(error)) from error
         except PromotionRejected as error:
             kind = ObjectNotFound if error.why is Rejection.NO_SUCH_VERSION else CommandFailed
             raise kind(f"{group}: {error}") from error
-        main, subject = self._repository.settings.branch, f"{verb} {version}"
+
+    def _plan_promotion(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
+        group, version = seen.group, asked.version_of_group
+        policies = tuple(policies_of_version(self._catalog.reading, group, seen.desired, version))
+        if asked.overrides and seen.spec.active == version:
+            raise CommandFailed(too_late_to_override(group_file(group), group, version))
+        overrides = demand_overridable(
+            f"{version} of {group}", policies, asked.overrides, asked.reason, asked.by.email, signed=False
+        )
+        fields = self._promotion(seen, version, None)
+        planned = self._plan_fields(seen, asked, fields, f"promote {version}", overrides)
+        return replace(planned, overridable=overridable_by(asked.by.email, policies, overrides))
+
+    def _plan_rollback(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
+        version = self._way_back(seen)
+        if asked.digest not in ("", version):
+            raise WorldChanged(f"{seen.group}: the way back leads to {version} by now; look at it again")
+        planned = self._plan_fields(seen, asked, {"active": version}, f"roll back to {version}")
+        return replace(planned, digest=version)
+
+    def _plan_fields(
+        self,
+        seen: SeenGroupFiles,
+        asked: Asked,
+        fields: Mapping[str, str | int],
+        subject: str,
+        overrides: tuple[str, ...] = (),
+    ) -> PlannedCommand:
+        main, version = self._repository.settings.branch, fields["active"]
 
         def carry_out() -> Answer:
-            done = self._set(seen, fields, subject, asked.by, asked.reason)
-            where, waits = (done.branch, "; that has to be merged") if done.branch else (main, "")
+            done = self._set(seen, fields, subject, Said(asked.by, asked.reason, overrides))
             made = f"by commit {done.commit[:10]}" if done.commit else "already"
-            says = f"{group}: {where} asks for {version} {made}{waits}"
-            return Answer(says=says, commit=done.commit, branch=done.branch, pull=done.pull)
+            return _answer(done, f"{seen.group}: {done.branch or main} asks for {version} {made}")
 
-        would = f"{group}: {main} would ask for {version}"
-        goal = version if asked.command is AppCommand.ROLL_BACK else ""
-        return PlannedCommand(says=would, carry_out=carry_out, head=seen.desired.commit, digest=goal)
+        return PlannedCommand(says=f"{seen.group}: {main} would ask for {version}", carry_out=carry_out)
 
-    def _promotion(self, seen: _Seen, version: str, archive_size: int | None) -> dict[str, str | int]:
+    def _plan_retry(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
+        version, path = seen.spec.active, group_file(seen.group)
+        if seen.state.stage(version) is None:
+            demand_promotable(seen.group, seen.desired, seen.record, version)
+        content = seen.desired.versions[version].content
+        request = retry_of_group(seen.group, seen.spec, content, seen.record, str(asked.by))
+        edit = partial(retrying_group, version, request, path)
+        return self._plan_edit(seen, asked, edit, f"retry {version}", lambda made: f"retries {version} {_by(made)}")
+
+    def _plan_suspension(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
+        suspension = Suspension(asked.reason or "suspended by hand", str(asked.by), asked.until)
+        edit = suspending(seen.group, group_file(seen.group), suspension, force=False)
+        said = lambda made: f"suspended {_by(made)}" if made else "suspended already"  # noqa: E731
+        return self._plan_edit(seen, asked, edit, "suspend", said)
+
+    def _plan_resumption(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
+        lifted = lifting_of_group(seen.desired, seen.record, str(asked.by))
+        edit = partial(resuming_group, seen.spec.active, lifted, group_file(seen.group))
+        return self._plan_edit(seen, asked, edit, "resume", lambda made: resumed_group(made, lifted))
+
+    def _plan_edit(
+        self, seen: SeenGroupFiles, asked: Asked, edit: Edit, subject: str, said: Callable[[str], str]
+    ) -> PlannedCommand:
+        """The change of group.yaml that leaves what it names as it is."""
+        edits: dict[str, EditOrNew] = {group_file(seen.group): edit}
+        if not self._repository.edits.changed(edits, self._repository.head):
+            raise CommandFailed(f"{seen.group}: {said('')}")
+        main = self._repository.settings.branch
+
+        def carry_out() -> Answer:
+            done = self._commit(seen, edits, subject, said=Said(asked.by, asked.reason))
+            return _answer(done, f"{seen.group}: {said(done.commit)}")
+
+        return PlannedCommand(says=f"would commit to {main}: {seen.group.name}: {subject}", carry_out=carry_out)
+
+    def _plan_abort(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
+        group = seen.group
+        found = demand_abortable_group(group, aborting(seen.record, seen.spec.active))
+        if asked.digest not in ("", *found.stops):
+            raise WorldChanged(f"{group}: what is on its way is another version by now; look at it again")
+        reason = asked.reason or "aborted by hand"
+        request = new_request(OperatorCommand.ABORT, str(asked.by), reason, about=found.stops, live=found.live)
+        return self._plan_request(group, request, abort_of_group_says(group, found), found.stops[0])
+
+    def _plan_gate(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
+        group, opens = seen.group, asked.command is AppCommand.OPEN_GATE
+        spec = (self._groups.seen(group).body or {}).get("spec") or {}
+        hook = gate_named(group, manual_gates(spec), asked.gate, "group.yaml")
+        if (seen.record.hook_state.gate(hook.name) is not None) is opens:
+            raise CommandFailed(f"{group}: the gate {hook.name} is {'open' if opens else 'closed'} already")
+        verb = OperatorCommand.OPEN_GATE if opens else OperatorCommand.CLOSE_GATE
+        request = new_gate_request(verb, str(asked.by), asked.reason, hook.name)
+        return self._plan_request(group, request, f"{group}: would {'open' if opens else 'close'} the gate {hook.name}")
+
+    def _plan_request(self, group: GroupKey, request: Request, says: str, digest: str = "") -> PlannedCommand:
+        def carry_out() -> Answer:
+            self._asking().release_groups.request(group, request)
+            return Answer(says=f"{says}: the agent was asked, and does it now")
+
+        return PlannedCommand(says=says, carry_out=carry_out, digest=digest)
+
+    # --- what both ask for ---
+
+    def _promotion(self, seen: SeenGroupFiles, version: str, archive_size: int | None) -> dict[str, str | int]:
         """The fields of group.yaml that ask for a candidate. Raises `PromotionRejected`."""
         size = seen.spec.archive_size if archive_size is None else archive_size
         demand_promotable(seen.group, seen.desired, seen.record, version)
@@ -159,21 +199,12 @@ class GroupCommands:
             fields["archiveSize"] = size
         return fields
 
-    def _way_back(self, seen: _Seen) -> str:
+    def _way_back(self, seen: SeenGroupFiles) -> str:
         """The version that a rollback asks for. Raises `PromotionRejected`."""
         version = seen.record.back_from(seen.spec.active)
         if seen.state.stage(version) is not VersionStage.ACTIVE:
             rollback(seen.state, self._clock())
         return version
-
-    def _demand_as_seen(self, seen: _Seen, head: str) -> None:
-        """Raise `WorldChanged` where somebody changed the group's folder since ``head``, empty for any."""
-        if not head or head == seen.desired.commit:
-            return
-        groups, group = self._repository.groups, seen.group
-        is_known = is_commit_id(head) and self._repository.contains(head)
-        if not is_known or groups(head).get(group) != groups(seen.desired.commit).get(group):
-            raise WorldChanged(f"{group}: somebody changed it in main meanwhile; look at it again")
 
     def delete(self, group: GroupKey, version: str) -> RequestedChange:
         """Remove the folder of a version that is not active. Raises as `promote`."""
@@ -186,108 +217,27 @@ class GroupCommands:
         found = self._repository.files_below(group_folder(group))
         path = group_file(group)
         edits: dict[str, EditOrNew] = {path: partial(as_seen, active, path)}
-        edits |= {path: _removed for path in found if path.startswith(folder)}
+        edits |= {path: removed for path in found if path.startswith(folder)}
         return self._commit(seen, edits, f"delete {version}")
 
-    # --- what they share ---
 
-    def _config(self, group: GroupKey) -> GroupConfig:
-        config = self._catalog.reading.groups.get(group)
-        if config is None:
-            raise NoSuchGroup(f"main has no group {group}")
-        return config
-
-    def _read(self, group: GroupKey) -> _Seen:
-        config, offered = self._config(group), self._repository.group_branches.head(group)
-        if not config.desired.is_valid:
-            raise InvalidInput(*config.desired.problems)
-        assert config.desired.spec is not None, "what is valid has a spec"
-        return _Seen(group, config.desired, config.desired.spec, self._record(group), offered)
-
-    def _record(self, group: GroupKey) -> GroupRecord:
-        return self._groups.seen(group).record
-
-    def _set(
-        self,
-        seen: _Seen,
-        fields: Mapping[str, str | int],
-        subject: str,
-        requester: Requester | None = None,
-        reason: str = "",
-    ) -> RequestedChange:
-        """Commit fields of group.yaml, where main names the version that was seen."""
-        path = group_file(seen.group)
-        edits = {path: partial(with_fields, fields, seen.spec.active, path)}
-        return self._commit(seen, edits, subject, str(fields["active"]), requester, reason)
-
-    def _commit(
-        self,
-        seen: _Seen,
-        edits: Mapping[str, EditOrNew],
-        subject: str,
-        active: str = "",
-        requester: Requester | None = None,
-        reason: str = "",
-    ) -> RequestedChange:
-        """Commit to main, or to the group's branch; ``active`` is the version that is asked for, where one is."""
-        group, branch = seen.group, ""
-
-        def message(also: str = "") -> str:
-            said = f"Asked for over HTTP.\n{also}" if requester is None else also
-            return CommitPlan(edits, f"{group.name}: {subject}", reason, said=said, requester=requester).message
-
-        try:
-            edited = self._repository.edits.commit(edits, message(), requester)
-        except PushRefused:
-            both, also = self._with_pending_edits(seen, edits, active)
-            edited = self._repository.group_branches.offer(group, both, message(also), requester, seen=seen.offered)
-            branch = promotion_branch(group)
-        self._pushed()
-        asks, versions = edited.changed or bool(edited.paths), seen.state.versions
-        if not (asks and branch):
-            return RequestedChange(edited.commit if asks else "", versions)
-        pull = self._pull_of(group)
-        is_open = pull is not None and pull.state is PullState.OPEN
-        return RequestedChange(edited.commit, versions, branch, pull.url if pull is not None and is_open else "")
-
-    def _with_pending_edits(
-        self, seen: _Seen, edits: Mapping[str, EditOrNew], active: str
-    ) -> tuple[Mapping[str, EditOrNew], str]:
-        """Return the edits together with what the branch of the group asks for already, and what to say of that: nobody
-        has merged it yet, and it was answered, too. Another version to be active takes the place of the former.
-
-        Raises `PromotionRejected` where one contradicts the other.
-        """
-        group, path = seen.group, group_file(seen.group)
-        standing = self._repository.group_branches.offered(group) if seen.offered else None
-        if standing is None or standing.is_merged or standing.commit != seen.offered or not standing.parent:
-            return edits, ""
-        before, after = (
-            self._repository.files_below(group_folder(group), commit) for commit in (standing.parent, standing.commit)
-        )
-        kept: dict[str, EditOrNew] = {each: _removed for each in before if each not in after}
-        was, asked = (active_in(_content(files.get(path))) for files in (before, after))
-        _demand_agreement(group, edits, kept, active or (asked if asked != was else ""))
-        if asked != was and not active:
-            kept[path] = partial(with_fields, {"active": asked}, seen.spec.active, path)
-        facts = self._repository.commits.facts([standing.commit]).get(standing.commit)
-        first = facts.message.partition("\n")[0] if facts is not None and kept else ""
-        return {**edits, **kept}, f"With what was asked for before: {first}\n" if first else ""
+_PLANS: dict[AppCommand, Callable[[GroupCommands, SeenGroupFiles, Asked], PlannedCommand]] = {
+    AppCommand.PROMOTE: GroupCommands._plan_promotion,
+    AppCommand.ROLL_BACK: GroupCommands._plan_rollback,
+    AppCommand.ABORT: GroupCommands._plan_abort,
+    AppCommand.RETRY: GroupCommands._plan_retry,
+    AppCommand.SUSPEND: GroupCommands._plan_suspension,
+    AppCommand.RESUME: GroupCommands._plan_resumption,
+    AppCommand.OPEN_GATE: GroupCommands._plan_gate,
+    AppCommand.CLOSE_GATE: GroupCommands._plan_gate,
+}
 
 
-def _demand_agreement(
-    group: GroupKey, edits: Mapping[str, EditOrNew], kept: Mapping[str, EditOrNew], active: str
-) -> None:
-    """Raise `PromotionRejected` where one request deletes the version that another one wants to be active."""
-    folder = f"{group_folder(group)}/{active}/"
-    if active and any(path.startswith(folder) and edit is _removed for path, edit in {**edits, **kept}.items()):
-        message = f"{promotion_branch(group)} asks for something else: merge it, or delete it, first"
-        raise PromotionRejected(Rejection.IS_ACTIVE, f"{active} cannot be deleted and be active: {message}")
+def _answer(done: RequestedChange, says: str) -> Answer:
+    """What became of a commit; where it waits on a branch, that it has to be merged."""
+    waits = f"; {done.branch} has to be merged" if done.branch else ""
+    return Answer(says=f"{says}{waits}", commit=done.commit, branch=done.branch, pull=done.pull)
 
 
-def _content(file: File | None) -> bytes:
-    return file.content if file is not None and isinstance(file.content, bytes) else b""
-
-
-def _removed(_: bytes) -> None:
-    return None
+def _by(commit: str) -> str:
+    return f"by commit {commit[:10]}"

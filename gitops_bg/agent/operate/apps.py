@@ -30,6 +30,7 @@ from gitops_bg.agent.operate.primary import (
     commit_or_offer,
     demand_candidate,
     demand_overridable,
+    overridable_by,
     plan_promotion,
     plan_rollback,
 )
@@ -119,6 +120,8 @@ class PlannedCommand:
     """The version that it is about; empty where it is about none."""
     head: str = ""
     """The commit of main that it was planned from."""
+    overridable: tuple[str, ...] = ()
+    """The policies in spite of which the person may do it, and does not yet."""
 
 
 class AppCommands:
@@ -204,7 +207,8 @@ class AppCommands:
         plan = plan_promotion(
             self, facts, world, candidate, by=by, reason=reason, overrides=overrides, requester=asked.by
         )
-        return self._of_primary(facts, asked, plan)
+        planned = self._of_primary(facts, asked, plan)
+        return replace(planned, overridable=overridable_by(asked.by.email, policies, overrides) if plan.waits else ())
 
     def _rollback(self, facts: Facts, asked: Asked) -> PlannedCommand:
         world, reason = facts.world(self.now), asked.reason or "rolled back by hand"

@@ -151,6 +151,13 @@ def demand_overridable(
     return tuple(dict.fromkeys(names))
 
 
+def overridable_by(email: str, policies: Iterable[Policy], named: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the names of the policies that a person may override without a signature, and has not yet."""
+    can = (policy for policy in policies if policy.override is not None and policy.override.proof is not Proof.SIGNED)
+    by_them = {policy.name for policy in can if policy.override and email.lower() in policy.override.emails}
+    return tuple(sorted(by_them.difference(named)))
+
+
 # --- a rollback ---
 
 

@@ -88,7 +88,9 @@ class _Running:
             self.catalog, session.repository, self.cluster, lambda: session.cluster, self._looking.set, clock
         )
         live = self.cluster.release_groups
-        self.group_commands = GroupCommands(self.catalog, session.repository, live, self._looking.set, clock)
+        self.group_commands = GroupCommands(
+            self.catalog, session.repository, live, lambda: session.cluster, self._looking.set, clock
+        )
 
     def _changed(self, subject: AppOrGroup) -> None:
         for listener in self.listeners:

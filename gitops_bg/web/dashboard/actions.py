@@ -125,9 +125,28 @@ OF_GROUPS = {
             effect="Names the version before active in group.yaml again. Requests follow as soon as main has the "
             "commit; no gate stands in the way.",
         ),
+        replace(
+            ACTIONS[AppCommand.ABORT],
+            effect="Puts the version that is on its way on hold, and takes requests back from one that is not proven "
+            "yet. An agent does this, and writes it to Git afterwards.",
+        ),
+        replace(
+            ACTIONS[AppCommand.RETRY],
+            effect="Tries the version that group.yaml names again with fresh checks, whatever held or paused it.",
+        ),
+        replace(
+            ACTIONS[AppCommand.SUSPEND],
+            effect="Nothing of the group is promoted until it is resumed. Requests stay, and rollbacks still work.",
+        ),
+        replace(
+            ACTIONS[AppCommand.RESUME],
+            effect="Ends the suspension, and lets what group.yaml names be tried again if it is on hold.",
+        ),
+        ACTIONS[AppCommand.OPEN_GATE],
+        ACTIONS[AppCommand.CLOSE_GATE],
     )
 }
-"""Every action on a release group; the others are verbs of the command line."""
+"""Every action on a release group."""
 
 
 def actions_for(person: Person | None, access: Access, subject: AppOrGroup) -> tuple[Action, ...]:
@@ -136,6 +155,7 @@ def actions_for(person: Person | None, access: Access, subject: AppOrGroup) -> t
     return tuple(each for each in table.values() if access.may(person, each.role, subject.namespace))
 
 
+_OVERRIDE = "override."
 Show = Callable[..., Response]
 """Makes a page: of a request and a template, with a status and what is shown."""
 
@@ -241,7 +261,7 @@ class _Asking:
         sees = is_app(namespace, self.subject.name) and access.may(person, Role.VIEWER, namespace)
         if not sees or person is None:
             raise ObjectNotFound(f"there is no {self.subject.kind} {one_line(str(self.subject))}")
-        role = Role.ADMIN if self._form.get("override") else self._action.role
+        role = Role.ADMIN if _overrides(self._form) else self._action.role
         if not access.may(person, role, namespace):
             raise NotPermitted(
                 f"{person.name} may not do that in {namespace}: it needs the role {role}, which `access` in "
@@ -266,7 +286,7 @@ class _Asking:
             version_of_group=form.get("version", ""),
             gate=form.get("gate", ""),
             until=_moment(form.get("until", ""), now),
-            overrides=tuple(filter(None, map(str.strip, form.get("override", "").split(",")))),
+            overrides=_overrides(form),
         )
 
     def as_it_is_now(self, now: datetime) -> Asked:
@@ -283,7 +303,14 @@ class _Asking:
 
     def confirm(self, plan: PlannedCommand) -> Response:
         """What would happen, and the button that does it."""
-        return self._answer(200, "confirm.html", {"would": plan.says, **_shown(plan)}, plan=plan)
+        return self._answer(
+            200, "confirm.html", {"would": plan.says, **_shown(plan)}, plan=plan, may_override=self._may_override
+        )
+
+    @property
+    def _may_override(self) -> bool:
+        person, access = person_of(self._request), access_for(self._request)
+        return access.may(person, Role.ADMIN, self.subject.namespace)
 
     def report(self, done: Answer) -> Response:
         """What was done."""
@@ -304,7 +331,8 @@ class _Asking:
             )
         token = form_token(self._request)
         form = dict.fromkeys(("reason", "until", "version", "gate", "override"), "") | dict(self._form)
-        shown = {"plan": None, "done": None, "trouble": "", "form": form, "token": token} | given
+        form["override"] = ", ".join(_overrides(self._form))
+        shown = {"plan": None, "done": None, "trouble": "", "form": form, "token": token, "may_override": False} | given
         return self._show(self._request, template, status, app=self.subject, action=self._action, **shown)
 
     def logged(self, done: Answer) -> dict[str, Any]:
@@ -314,8 +342,21 @@ class _Asking:
         return fields(app=self.subject, action=self._action.command, by=who[0], subject=who[1], commit=done.commit)
 
 
+def _overrides(form: Mapping[str, str]) -> tuple[str, ...]:
+    """The policies to override: of a script in one field, of a page in a field each, ``override.NAME``."""
+    named = form.get("override", "").split(",")
+    ticked = (name.removeprefix(_OVERRIDE) for name in form if name.startswith(_OVERRIDE))
+    return tuple(dict.fromkeys(filter(None, map(str.strip, (*named, *ticked)))))
+
+
 def _shown(plan: PlannedCommand) -> dict[str, Any]:
-    return {"waitsFor": plan.waits, "configuration": plan.changes, "digest": plan.digest, "head": plan.head}
+    return {
+        "waitsFor": plan.waits,
+        "configuration": plan.changes,
+        "digest": plan.digest,
+        "head": plan.head,
+        "overridable": plan.overridable,
+    }
 
 
 def _moment(text: str, now: datetime) -> datetime | None:

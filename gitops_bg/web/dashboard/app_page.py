@@ -8,6 +8,7 @@ from functools import cached_property
 from gitops_bg.agent.operate.apps import AppCommand
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import ImageChange, image_changes, reread_json
+from gitops_bg.core.groups.requests import GroupAborting, aborting
 from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.analysis import AnalysisRun
 from gitops_bg.core.model.conditions import Condition, Meaning, Phase
@@ -15,6 +16,7 @@ from gitops_bg.core.model.events import MOVES
 from gitops_bg.core.model.journal import PullRequest
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.status.group_advice import serving_in
+from gitops_bg.spec.groups.load import manual_gates
 from gitops_bg.spec.manifests.differences import Difference, differences
 from gitops_bg.views.app import AppView
 from gitops_bg.views.conditions import asked_of_people
@@ -175,6 +177,33 @@ class GroupPage:
         """Who must do what."""
         row = self.row
         return tuple(asked_of_people(row.phase, row.demands, row.key))
+
+    @cached_property
+    def aborting(self) -> GroupAborting:
+        """What an abort would do."""
+        return aborting(self.view.record, str((self.view.body.get("spec") or {}).get("active", "")))
+
+    @cached_property
+    def manual_gates(self) -> tuple[tuple[str, bool], ...]:
+        """The gates that people open and close, each with whether it is open."""
+        hooks, state = manual_gates(self.view.body.get("spec") or {}), self.view.record.hook_state
+        return tuple((each.name, state.gate(each.name) is not None) for each in hooks)
+
+    @property
+    def possible(self) -> frozenset[AppCommand]:
+        """What makes sense at present."""
+        row, spec = self.row, self.view.body.get("spec") or {}
+        is_held, is_suspended = row.phase == Phase.HELD, bool(spec.get("suspend"))
+        asks_for_another = spec.get("active") != row.status.active
+        ways = {
+            AppCommand.PROMOTE: bool(row.status.candidates),
+            AppCommand.ROLL_BACK: bool(row.status.legacy) or asks_for_another,
+            AppCommand.ABORT: bool(self.aborting),
+            AppCommand.RETRY: is_held or asks_for_another,
+            AppCommand.SUSPEND: not is_suspended,
+            AppCommand.RESUME: is_suspended or is_held,
+        }
+        return frozenset(command for command, makes_sense in ways.items() if makes_sense)
 
     @property
     def gates(self) -> tuple[Gate, ...]:

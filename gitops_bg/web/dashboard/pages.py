@@ -77,14 +77,16 @@ class Pages:
         entries, unread = quietly(lambda: tuple(self._source.history(app, _ENTRIES)))
         troubles, _ = quietly(lambda: self._source.troubles(view))
         page = AppPage(view, troubles, entries, unread, self._source.clock())
-        may = actions_for(person_of(request), access_for(request), app)
-        actions = [each for each in may if each.command in page.possible]
-        of = {each.command: each for each in may}
+        return Shown("app.html", {"app": app, "page": page, **self._buttons(request, app, page)})
+
+    def _buttons(self, request: Request, about: AppOrGroup, page: AppPage | GroupPage) -> dict[str, Any]:
+        """What makes sense at present, of what the person may; and the gates that they may open or close."""
+        may = {each.command: each for each in actions_for(person_of(request), access_for(request), about)}
         ways = (
             (AppCommand.CLOSE_GATE if is_open else AppCommand.OPEN_GATE, name) for name, is_open in page.manual_gates
         )
-        gates = [(of[command], name) for command, name in ways if command in of]
-        return Shown("app.html", {"app": app, "page": page, "actions": actions, "gate_actions": gates})
+        gates = [(may[command], name) for command, name in ways if command in may]
+        return {"actions": [each for each in may.values() if each.command in page.possible], "gate_actions": gates}
 
     def history(self, request: Request) -> Shown:
         """What happened to an app or a group, a page at a time."""
@@ -109,8 +111,8 @@ class Pages:
         group = view.group
         entries, unread = quietly(lambda: tuple(self._source.history(group, _ENTRIES)))
         page = GroupPage(view, entries, unread, self._source.clock())
-        actions = actions_for(person_of(request), access_for(request), group)
-        return Shown("group.html", {"group": group, "page": page, "actions": actions})
+        shown = self._buttons(request, group, page)
+        return Shown("group.html", {"group": group, "page": page, **shown})
 
     def policies(self, request: Request) -> Shown:
         """The policies of main, and what they shut."""

@@ -10,7 +10,8 @@ import pytest
 from gitops_bg.web.dashboard.app import dashboard_server
 from tests.integration.dashboard.shop import NAMESPACE, Shop
 from tests.support.cluster.clusters import SandboxCluster
-from tests.support.scenario import scenario
+from tests.support.cluster.gateway_api import install_gateway_api
+from tests.support.scenario import Scenario, scenario
 from tests.support.servers.backend import serving
 
 
@@ -40,4 +41,26 @@ def address(shop: Shop) -> Iterator[str]:
 def http(address: str) -> Iterator[httpx.Client]:
     """A client of the dashboard."""
     with httpx.Client(base_url=address, trust_env=False, timeout=20) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scenario]:
+    """An agent for tests that act, each on an app or a group of its own."""
+    folder = tmp_path_factory.mktemp("acting")
+    with SandboxCluster.run(folder) as cluster, scenario(cluster, folder) as made:
+        install_gateway_api(cluster)
+        made.start()
+        yield made
+
+
+@pytest.fixture(scope="session")
+def acting(world: Scenario) -> Iterator[httpx.Client]:
+    """A client of the dashboard of that agent, on loopback, as a page of it asks."""
+    assert world.agent is not None
+    headers = {"Sec-Fetch-Site": "same-origin"}
+    with (
+        dashboard_server(world.agent, "127.0.0.1", 0) as server,
+        httpx.Client(base_url=server.url, trust_env=False, timeout=60, headers=headers) as client,
+    ):
         yield client

@@ -5,7 +5,6 @@ that is older than the app.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
@@ -16,11 +15,9 @@ from gitops_bg.agent.runtime.leadership import LeaseSettings
 from gitops_bg.web.dashboard.actions import ACTIONS
 from gitops_bg.web.dashboard.app import dashboard_server
 from tests.support.agent.agent_processes import AgentProcess
-from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.control_plane import free_ports
 from tests.support.command_line import Cli
-from tests.support.groups import Store
-from tests.support.scenario import App, Scenario, scenario
+from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
 PERSON = "somebody on this machine|dashboard@localhost|gitops-bg|gitops-bg@localhost"
@@ -29,23 +26,10 @@ JSON = {"Accept": "application/json"}
 PAGE = {"Accept": "text/html"}
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scenario]:
-    folder = tmp_path_factory.mktemp("acting")
-    with SandboxCluster.run(folder) as cluster, scenario(cluster, folder) as made:
-        made.start()
-        yield made
-
-
-@pytest.fixture(scope="module")
-def http(world: Scenario) -> Iterator[httpx.Client]:
+@pytest.fixture
+def http(acting: httpx.Client) -> httpx.Client:
     """The dashboard of the agent, on loopback."""
-    assert world.agent is not None
-    with (
-        dashboard_server(world.agent, "127.0.0.1", 0) as server,
-        httpx.Client(base_url=server.url, trust_env=False, timeout=60, headers=SAME) as client,
-    ):
-        yield client
+    return acting
 
 
 class Buttons:
@@ -346,43 +330,6 @@ def test_an_agent_that_stands_by_takes_actions_too(
             web.app.wait_phase("Held")
     finally:
         other.stop()
-
-
-def test_a_release_group_is_promoted_and_rolled_back_by_the_person(world: Scenario, http: httpx.Client) -> None:
-    store = Store(world)
-    store.begin()
-    world.wait_idle()
-    path = f"/groups/{world.namespace}/store"
-
-    def post(action: str, **form: str) -> httpx.Response:
-        def token() -> list[str]:
-            return re.findall(r'name="token" value="([0-9a-f]{64})"', http.get(path, headers=PAGE).text)
-
-        given = {"token": eventually(token, what="a form on its page")[0], **form}
-        return http.post(f"{path}/{action}", data=given, headers=JSON)
-
-    asked = post("promote", version="v2")
-    assert (asked.status_code, asked.json()["would"]) == (200, f"{world.namespace}/store: main would ask for v2")
-    head = asked.json()["head"]
-    done = post("promote", version="v2", head=head, sure="yes", reason="all\nBg-By: eve")
-    assert done.status_code == 200, done.text
-    assert world.remote.head() == done.json()["commit"]
-    assert people(world) == PERSON
-    said = trailers(world)
-    assert (said["Bg-By"].startswith("somebody"), said["Bg-Via"], said["Bg-Reason"]) == (
-        True,
-        "dashboard",
-        "all Bg-By: eve",
-    )
-    assert world.remote.log()[0].subject == "store: promote v2"
-    world.wait_idle()
-    again = post("promote", version="v2", head=head, sure="yes")
-    assert (again.status_code, "meanwhile" in again.json()["message"]) == (409, True)
-    assert post("promote", version="v9", sure="yes").status_code == 404
-    assert post("rollback", sure="yes").status_code == 400, "it needs a reason"
-    back = post("rollback", sure="yes", reason="errors")
-    assert back.status_code == 200, back.text
-    assert (world.remote.log()[0].subject, people(world)) == ("store: roll back to v1", PERSON)
 
 
 def test_in_a_pod_an_agent_without_a_login_lets_nobody_act_on_loopback_either(web: Buttons, tmp_path: Path) -> None:

@@ -77,6 +77,12 @@ ROWS: dict[str, str | Role] = {
     "/apps/{namespace}/{app}/close-gate": Role.APPROVER,
     "/groups/{namespace}/{group}/promote": Role.OPERATOR,
     "/groups/{namespace}/{group}/rollback": Role.OPERATOR,
+    "/groups/{namespace}/{group}/abort": Role.OPERATOR,
+    "/groups/{namespace}/{group}/retry": Role.OPERATOR,
+    "/groups/{namespace}/{group}/suspend": Role.OPERATOR,
+    "/groups/{namespace}/{group}/resume": Role.OPERATOR,
+    "/groups/{namespace}/{group}/open-gate": Role.APPROVER,
+    "/groups/{namespace}/{group}/close-gate": Role.APPROVER,
     "/login": LOGIN,
     "/login/callback": LOGIN,
     "/logout": LOGOUT,
@@ -233,9 +239,10 @@ def test_actions_are_for_who_has_the_role_there(matrix: Matrix, path: str, group
     assert matrix.shop.world.remote.head() == before, "nothing was done"
 
 
+@pytest.mark.parametrize("form", [{"override": "night-rest"}, {"override.night-rest": "yes"}], ids=["script", "page"])
 @pytest.mark.parametrize("group", ["operators", "admins"])
-def test_an_override_is_for_admins(matrix: Matrix, group: str) -> None:
-    form = {"override": "night-rest", "reason": "INC-1"}
+def test_an_override_is_for_admins(matrix: Matrix, group: str, form: dict[str, str]) -> None:
+    form = {**form, "reason": "INC-1"}
     answer = matrix.stranger().post("/apps/shop/web/promote", data=form, headers=bearer(group))
     if group == "operators":
         assert (answer.status_code, "needs the role admin" in answer.text) == (403, True)

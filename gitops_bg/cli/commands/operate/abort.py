@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gitops_bg.agent.groups.changes import abort_of_group, abort_of_group_says, demand_abortable_group
 from gitops_bg.agent.operate.requests import abort_says, demand_abortable, names_of, new_request
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline, facts_without_git
@@ -26,12 +27,11 @@ from gitops_bg.cli.session.live_session import LiveSession, access
 from gitops_bg.cli.session.operator_requests import AnsweredRequest, asked_group, carry_out, each_of, facts_of, now
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cluster.api.kinds import APPS
-from gitops_bg.cluster.group_cluster import GroupCluster, SeenGroup
+from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.model import VersionStage, version_in
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.requests import GroupAborting
-from gitops_bg.core.groups.requests import aborting as aborting_group
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Version
@@ -223,12 +223,8 @@ def abort_group(
     Raises `CommandFailed` where there is nothing to abort, or it is too late.
     """
     with asked_group(at, str(key)) as asked:
-        planned = shown or planned_of_group(asked.seen)
-        if not planned:
-            stays = f"{planned.live} stays live" if planned.live else "nothing is live"
-            leaves = f", and `gitops-bg rollback {key}` leaves it" if planned.live else ""
-            raise CommandFailed(f"{key}: there was nothing to abort; {stays}{leaves}")
-        said = f"{key}: stops {', '.join(planned.stops)}; live traffic {requests_go(planned)}"
+        planned = demand_abortable_group(key, shown or abort_of_group(asked.seen))
+        said = abort_of_group_says(key, planned)
         if output.dry_run:
             return _unstopped_group(key, planned), f"{said} (--dry-run: nothing was done)"
         if planned.goes_to:
@@ -236,17 +232,6 @@ def abort_group(
         request = new_request(OperatorCommand.ABORT, by, reason, about=planned.stops, live=planned.live)
         after = carry_out(asked, request, patience, output).after
     return abort_result(key, planned, after)
-
-
-def planned_of_group(seen: SeenGroup) -> GroupAborting:
-    """What an abort of a group would do now."""
-    spec = (seen.body or {}).get("spec") or {}
-    return aborting_group(seen.record, str(spec.get("active", "")))
-
-
-def requests_go(planned: GroupAborting) -> str:
-    """Where requests go, in words."""
-    return f"goes back to {planned.goes_to}" if planned.goes_to else "stays where it is"
 
 
 def _unstopped_group(key: GroupKey, planned: GroupAborting) -> "AbortedGroupJson":
@@ -315,7 +300,7 @@ def _something_to_stop(asked: _Asked) -> tuple[dict[AppOrGroup, _Planned], int]:
 
         def planned_for(key: AppOrGroup) -> tuple[AppOrGroup, _Planned | None]:
             if isinstance(key, GroupKey):
-                return key, planned_of_group(groups.seen(key))
+                return key, abort_of_group(groups.seen(key))
             facts = facts_without_git(cluster, key)
             return key, _planned(facts) if facts else None
 
@@ -331,7 +316,8 @@ def _something_to_stop(asked: _Asked) -> tuple[dict[AppOrGroup, _Planned], int]:
 def _says(key: AppOrGroup, found: _Planned) -> str:
     """What would be stopped, and where live traffic goes."""
     if isinstance(found, GroupAborting):
-        return f"{key}: stops {', '.join(found.stops)}; live traffic {requests_go(found)}"
+        assert isinstance(key, GroupKey)
+        return abort_of_group_says(key, found)
     return abort_says(key, found)
 
 

@@ -4,10 +4,19 @@ the agent carries out.
 Where main takes no commit from the user, it is on the group's branch, to be merged (decision 39).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from gitops_bg.agent.groups.changes import (
+    lifting_of_group,
+    policies_of_version,
+    resumed_group,
+    resuming_group,
+    retry_of_group,
+    retrying_group,
+    too_late_to_override,
+)
 from gitops_bg.agent.operate.commits import CommitPlan, suspending
 from gitops_bg.agent.operate.primary import Proposed, demand_overridable
 from gitops_bg.cli.commands.operate.suspend import SuspendOptions
@@ -24,23 +33,19 @@ from gitops_bg.cli.session.watch import wait_for_requests
 from gitops_bg.cluster.group_cluster import GroupCluster
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
-from gitops_bg.core.groups.inputs import DesiredGroup, GroupSpec
-from gitops_bg.core.groups.model import PromotionRejected, VersionStage, version_in
+from gitops_bg.core.groups.inputs import DesiredGroup
+from gitops_bg.core.groups.model import PromotionRejected, VersionStage
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.groups.requests import demand_promotable, demand_way_back
-from gitops_bg.core.groups.world import member_name
-from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policy_rules import Policy
-from gitops_bg.core.model.spec import Retry, Suspension
-from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import GroupKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.write.main_branch import EditOrNew
 from gitops_bg.spec.app.layout import GROUP_FILE, group_file, group_folder
 from gitops_bg.spec.groups.content import active_in, with_fields
 from gitops_bg.spec.groups.load import GroupConfig, load_group
-from gitops_bg.spec.manifests.edit import set_retry, set_suspend
 
 
 def promote(
@@ -115,9 +120,10 @@ def retry(group: Group, at: AppOptions, commit: CommitOptions) -> int:
         version, record = config.desired.spec.active, GroupCluster(session.client).seen(key).record
         if record.state.stage(version) is None:
             _demand(_PROMOTE, key, config.desired, record, version)
-        request = _retry(key, config.desired.spec, config.desired.versions[version].content, record, by)
+        content, who = config.desired.versions[version].content, f"{by[0]} <{by[1]}>"
+        request = retry_of_group(key, config.desired.spec, content, record, who)
         path = f"{group_folder(key)}/{GROUP_FILE}"
-        edit = partial(_retrying, version, request, path)
+        edit = partial(retrying_group, version, request, path)
         proposed = _propose(
             session, output, key, CommitPlan({path: edit}, f"{key.name}: retry {version}", commit.message)
         )
@@ -143,46 +149,16 @@ def resume(group: Group, at: AppOptions, commit: CommitOptions) -> int:
     output, by = Output(at.out, dry_run=commit.person.dry_run), author(commit.person.author)
     with Session(at.git, at.kube, at.place, by, about=group_named(group), note=output.notice) as session:
         key, files, config = _in_git(session, group)
-        path, spec, record = group_file(key), config.desired.spec, GroupCluster(session.client).seen(key).record
-        version = config.desired.versions.get(spec.active) if spec is not None else None
-        lifted = _next_retry(spec, version.content, record, by) if spec is not None and version is not None else None
-        lifted = lifted if lifted is not None and record.held(lifted.digest) else None
-        edit = partial(_resuming, _named_in(files[path]), lifted, path)
+        path, record = group_file(key), GroupCluster(session.client).seen(key).record
+        lifted = lifting_of_group(config.desired, record, f"{by[0]} <{by[1]}>")
+        edit = partial(resuming_group, _named_in(files[path]), lifted, path)
         proposed = _propose(session, output, key, CommitPlan({path: edit}, f"{key.name}: resume", commit.message))
-    also = ", the hold on what main names is lifted" if lifted else ""
-    done = f"resumed{also} by commit {proposed.commit[:10]}"
-    done = done if proposed.changed else "it is neither suspended nor is what main names on hold"
+    done = resumed_group(proposed.commit if proposed.changed else "", lifted)
     return _report(output, session.repository.settings.branch, key, _named_in(files[path]), proposed, done)
 
 
 def _named_in(file: bytes | Problem) -> str:
     return active_in(file) if isinstance(file, bytes) else ""
-
-
-def _resuming(version: str, lifted: Retry | None, path: str, data: bytes) -> bytes:
-    data = set_suspend(data, None, path)
-    return _retrying(version, lifted, path, data) if lifted is not None else data
-
-
-def _retry(key: GroupKey, spec: GroupSpec, content: str, record: GroupRecord, by: tuple[str, str]) -> Retry:
-    """The next retry of the version that main names. Raises `CommandFailed` where there is nothing to try again."""
-    version, run = spec.active, record.analyses.run(AnalysisStage.POST)
-    is_paused = run is not None and run.paused and version_in(run.digest) == version
-    is_left = record.override is not None
-    if record.state.stage(version) is VersionStage.ACTIVE and not (is_paused or is_left):
-        raise CommandFailed(f"{key}: there is nothing to try again: main asks for {version}, which serves")
-    return _next_retry(spec, content, record, by)
-
-
-def _next_retry(spec: GroupSpec, content: str, record: GroupRecord, by: tuple[str, str]) -> Retry:
-    number = max(record.operator.retry, spec.retry.number if spec.retry else 0) + 1
-    return Retry(f"{spec.active}-{content}", number, f"{by[0]} <{by[1]}>", record.sequence)
-
-
-def _retrying(version: str, request: Retry, path: str, data: bytes | None) -> bytes:
-    if not isinstance(data, bytes) or active_in(data) != version:
-        raise CommandFailed(f"{path} does not name {version} any more: somebody was faster")
-    return set_retry(data, request, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +204,9 @@ def _activate(
             _demand(move, key, config.desired, record, version)
         names = overriding.override or ()
         if names and named == version:
-            raise CommandFailed(_too_late(path, key, version))
-        policies = _policies(session, key, config.desired, version) if names else ()
+            raise CommandFailed(too_late_to_override(path, key, version))
+        reading = session.catalog([key.namespace], of_groups=True).reading if names else None
+        policies = policies_of_version(reading, key, config.desired, version) if reading is not None else ()
         signed = git.signing_key is not None
         overrides = demand_overridable(f"{version} of {key}", policies, names, commit.message, by[1], signed=signed)
         edit = partial(with_fields, {"active": version}, named, path)
@@ -241,21 +218,6 @@ def _activate(
     held = _held(key, config.desired, record, version) if record is not None and named == version else ""
     done = f"main asks for {version} {asked}{held}"
     return _report(output, session.repository.settings.branch, key, version, proposed, done)
-
-
-def _policies(session: Session, group: GroupKey, desired: DesiredGroup, version: str) -> Iterable[Policy]:
-    """Return the policies of main that are for any service of a version, each once."""
-    reading = session.catalog([group.namespace], of_groups=True).reading
-    apps = (AppKey(group.namespace, member_name(each, version)) for each in desired.versions[version].services)
-    return dict.fromkeys(policy for app in apps for policy in reading.policies.of(app, reading.labels(app)))
-
-
-def _too_late(path: str, group: GroupKey, version: str) -> str:
-    """Why no override is possible: only the commit since which main names a version says in spite of what it does."""
-    return (
-        f"{group}: {path} names {version} already, and only the commit that names it can override a policy: "
-        f"`gitops-bg rollback {group}` takes it back, then promote it with --override"
-    )
 
 
 def _only(group: GroupKey, versions: tuple[str, ...] | None, move: _Move) -> str:
