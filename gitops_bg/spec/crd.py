@@ -23,6 +23,8 @@ from gitops_bg.spec.app.models import AppFields, BlueGreenDeployment, PrimaryDoc
 from gitops_bg.spec.app.settings import Settings
 from gitops_bg.spec.client_settings import ClientSettings
 from gitops_bg.spec.declared import described
+from gitops_bg.spec.environments.load import EnvironmentsDocument
+from gitops_bg.spec.environments.release import ReleaseDocument
 from gitops_bg.spec.groups.models import GroupFields, ReleaseGroup, RoutesDocument, VersionDocument
 from gitops_bg.spec.notifications import AlertProvider
 from gitops_bg.spec.policies.cases import PromotionPolicyTest
@@ -252,6 +254,8 @@ MODELS: dict[str, type[BaseModel]] = {
         ReleaseGroup,
         VersionDocument,
         RoutesDocument,
+        EnvironmentsDocument,
+        ReleaseDocument,
         ClientSettings,
     )
 }

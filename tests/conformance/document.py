@@ -101,6 +101,12 @@ def _fields_of_shared() -> Iterator[str]:
     """What is not of one app."""
     for title, place, known, shown in (
         ("gitops-bg.yaml", "Field beside `kind: Settings`", fields.of_settings(), examples("settings")),
+        (
+            "environments.yaml",
+            "Field beside `kind: Environments`",
+            fields.of_environments(),
+            examples("environments"),
+        ),
         ("The login file", "Field beside `kind: DashboardLogin`", fields.of_login(), examples("login")),
         ("AnalysisTemplate", "Field of `spec`", fields.of_templates(), examples("analysis-template")),
         (

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from gitops_bg.spec.analysis.templates import TemplateSpec
 from gitops_bg.spec.app.models import AppFields
 from gitops_bg.spec.app.settings import Settings
+from gitops_bg.spec.environments.load import EnvironmentsDocument
 from gitops_bg.spec.notifications import ProviderSpec
 from gitops_bg.web.access.login_file import LoginFile
 
@@ -23,6 +24,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "analysis-template": TemplateSpec,
     "alert-provider": ProviderSpec,
     "settings": Settings,
+    "environments": EnvironmentsDocument,
     "login": LoginFile,
 }
 """The files, and what reads each document of them."""
@@ -66,7 +68,9 @@ def _values(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 def _shown(value: Any) -> str:
     if isinstance(value, dict) and any(isinstance(each, dict | list) for each in value.values()):
         return ""
-    if isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
+    lists = value if isinstance(value, list) else []
+    items = [item for each in lists for item in (each if isinstance(each, list) else [each])]
+    if any(isinstance(each, dict | list) for each in items):
         return ""
     text = yaml.safe_dump(value, default_flow_style=True, width=10_000, allow_unicode=True, sort_keys=False)
     text = text.removesuffix("\n").removesuffix("\n...")

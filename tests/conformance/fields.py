@@ -17,6 +17,7 @@ from gitops_bg.spec.analysis.templates import TemplateSpec
 from gitops_bg.spec.app.models import AppFields
 from gitops_bg.spec.app.settings import Settings
 from gitops_bg.spec.declared import DeclaredModel, described, is_declared, model_of
+from gitops_bg.spec.environments.load import EnvironmentsDocument
 from gitops_bg.spec.notifications import ProviderSpec
 from gitops_bg.web.access.login_file import LoginFile
 
@@ -91,6 +92,11 @@ def of_alert_providers() -> dict[str, Field]:
 def of_settings() -> dict[str, Field]:
     """Every field of gitops-bg.yaml but those that say what the file is."""
     return {field.path: field for field in _fields(Settings, "", {}) if field.path not in _KIND}
+
+
+def of_environments() -> dict[str, Field]:
+    """Every field of environments.yaml but those that say what the file is."""
+    return {field.path: field for field in _fields(EnvironmentsDocument, "", {}) if field.path not in _KIND}
 
 
 def of_login() -> dict[str, Field]:

@@ -96,6 +96,7 @@ def test_every_field_has_an_example() -> None:
         (fields.of_metric_providers(), shown("analysis-template", "metrics[].provider.")),
         (fields.of_alert_providers(), shown("alert-provider")),
         (fields.of_settings(), shown("settings")),
+        (fields.of_environments(), shown("environments")),
         (fields.of_login(), shown("login")),
     ]
     for known, found in every:

@@ -1,9 +1,10 @@
-"""The nouns of DESIGN §2: app and release group, color, stage, snapshot, version; and the life of a version as one
-table: an event, and the stage that it leads to.
+"""The nouns of DESIGN §2: app and release group, color, stage, snapshot, release, version; and the life of a version as
+one table: an event, and the stage that it leads to.
 
 Nothing else changes a stage; a transition that is not in the table raises. docs/architecture/stages.md draws it.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -141,6 +142,45 @@ class Snapshot:
     """The ConfigMaps and Secrets of the app's folder that the template refers to, sorted. Never their content."""
     workload: WorkloadKind = WorkloadKind.REPLICA_SET
     """What runs the pods; part of the digest where it is no ReplicaSet."""
+
+
+RELEASE_PREFIX = "r1:"
+"""What the digests of releases begin with; those of versions have a prefix of their own (``core.model.digest``)."""
+
+_WRITTEN = re.compile(r"r(0|[1-9][0-9]{0,9}) (r[0-9]+:[0-9a-f]{10,})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ReleaseId:
+    """Which release a version is of."""
+
+    number: int
+    """That of the first version of the app's first environment that had it; 0 while there is none."""
+    digest: str
+    """`RELEASE_PREFIX` and the SHA-256 of what the release has (`spec.environments.release`)."""
+
+    @property
+    def name(self) -> str:
+        """Its name for people.
+
+        >>> ReleaseId(12, "r1:3f9c0123456789").name, ReleaseId(0, "r1:3f9c0123456789").name
+        ('r12', 'r 3f9c012345')
+        """
+        return f"r{self.number}" if self.number else f"r {self.digest.rpartition(':')[2][:10]}"
+
+    def __str__(self) -> str:
+        """As the trailers of commits have it: ``r12 r1:3f9c…``."""
+        return f"r{self.number} {self.digest}"
+
+
+def release_id(text: str) -> ReleaseId | None:
+    """Return the release that a trailer names; None where it names none.
+
+    >>> release_id("r12 r1:3f9c012345"), release_id("v12 v1:3f9c012345")
+    (ReleaseId(number=12, digest='r1:3f9c012345'), None)
+    """
+    found = _WRITTEN.fullmatch(text.strip())
+    return ReleaseId(int(found[1]), found[2]) if found else None
 
 
 @dataclass(frozen=True, slots=True)

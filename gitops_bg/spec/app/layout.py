@@ -12,6 +12,7 @@ from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.written import DNS_LABEL
 
 SETTINGS_FILE = "gitops-bg.yaml"
+ENVIRONMENTS_FILE = "environments.yaml"
 APPS_FOLDER = "apps"
 ANALYSIS_FOLDER = "analysis"
 ALERTS_FOLDER = "alerts"
@@ -21,6 +22,8 @@ SIGNERS_FILE = "policies/allowed_signers"
 POLICY_TEST_SUFFIX = ".test.yaml"
 APP_FILE = "app.yaml"
 PRIMARY_FILE = "primary.yaml"
+OVERLAY_FILE = "overlay.yaml"
+RELEASE_FILE = "release.yaml"
 DEFAULT_TARGET_FILE = "target.yaml"
 MANIFEST_SUFFIXES = (".yaml", ".yml")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")

@@ -77,7 +77,7 @@ def render_primary(
         "metadata": {"name": app.name, "namespace": app.namespace},
         "version": version.number,
         "digest": version.digest,
-        "source": _origin(version.source),
+        "source": origin_of(version.source),
         **({"workload": str(version.snapshot.workload)} if version.on_every_node else {}),
         "template": reread_json(version.snapshot.text),
     }
@@ -109,7 +109,8 @@ def _required(
     raise InvalidInput(Problem(f"{folder}/{PRIMARY_FILE}", message, remedy=remedy))
 
 
-def _origin(source: Source) -> dict[str, Json]:
+def origin_of(source: Source) -> dict[str, Json]:
+    """Return a commit as files of snapshots name it; `source_in` reads it."""
     origin: dict[str, Json] = {"commit": source.commit or UNKNOWN_COMMIT}
     if source.author:
         origin["author"] = source.author
@@ -140,11 +141,15 @@ def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, t
         problems += (_edited_by_hand(document, app, snapshot),)
     if problems:
         return None, problems
-    origin = model.source
-    commit = "" if origin.commit == UNKNOWN_COMMIT else origin.commit
-    source = Source(commit, origin.author, _utc(origin.date))
+    source = source_in(model.source)
     services = tuple(_ports_in(document.value.get("services") or {}))
     return PrimaryFile(replace(snapshot, digest=model.digest), model.version, source, contents, services), ()
+
+
+def source_in(origin: models.Origin) -> Source:
+    """Return the commit that a file of a snapshot names."""
+    commit = "" if origin.commit == UNKNOWN_COMMIT else origin.commit
+    return Source(commit, origin.author, _utc(origin.date))
 
 
 def _ports_in(services: Mapping[str, Any]) -> Iterator[ServicePorts]:

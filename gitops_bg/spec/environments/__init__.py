@@ -1,0 +1,1 @@
+"""Environments: ``environments.yaml``, ``overlay.yaml`` and ``release.yaml``, read and written."""
