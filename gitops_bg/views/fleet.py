@@ -75,12 +75,12 @@ def reports(ledgers: Iterable[ClusterLedger], now: datetime) -> Iterator[str]:
     """Yield a sentence about each cluster: when its agent wrote last, and what is amiss with its ledger."""
     for each in ledgers:
         wrote = f"wrote {spoken((now - each.written).total_seconds())} ago" if each.written else "has written nothing"
-        yield f"{each.cluster} {wrote}" + (f"; {each.trouble}" if each.trouble else "")
+        yield f"{each.cluster} {wrote}" + (f"; {each.amiss}" if each.amiss else "")
 
 
 def json_of_ledger(each: ClusterLedger) -> dict[str, Any]:
     """Return what is known of a cluster's ledger, for programs."""
-    return {"cluster": each.cluster, "commit": each.commit, "written": _date(each.written), "trouble": each.trouble}
+    return {"cluster": each.cluster, "commit": each.commit, "written": _date(each.written), "trouble": each.amiss}
 
 
 def _name(version: VersionState | None) -> str:

@@ -7,7 +7,7 @@ has them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import islice
 
@@ -313,8 +313,21 @@ class ClusterLedger:
     written: datetime | None = None
     """When that was made, by the clock of the agent there. One writes only when something happens."""
     trouble: str = ""
-    """Why not all of it is known, or why what somebody else wrote does not count; empty where nothing is amiss."""
+    """Why not all of it is known, or, where nothing else is amiss, why nobody can prove whose it is; else empty."""
     documents: Mapping[AppOrGroup, LedgerDocument] = field(default_factory=dict)
+    doubts: Mapping[AppOrGroup, str] = field(default_factory=dict)
+    """Why what somebody else wrote does not count, by what it is about."""
+
+    @property
+    def amiss(self) -> str:
+        """The first thing that is amiss with it; empty where nothing is."""
+        return self.trouble or next(iter(self.doubts.values()), "")
+
+    def seen_by(self, sees: Callable[[str], bool]) -> "ClusterLedger":
+        """Return the part of it in the namespaces that somebody sees."""
+        documents = {about: each for about, each in self.documents.items() if sees(about.namespace)}
+        doubts = {about: why for about, why in self.doubts.items() if sees(about.namespace)}
+        return replace(self, documents=documents, doubts=doubts)
 
 
 class Ledgers:
@@ -349,8 +362,8 @@ class Ledgers:
             made = self._details.of([own])[own] if own else None
         except GitopsBgError as error:
             return ClusterLedger(cluster, trouble=str(error))
-        trouble = ledger.trouble() or next(iter(doubts.values()), "") or ledger.unproven()
-        return ClusterLedger(cluster, tip, made.date if made else None, trouble, documents)
+        trouble = ledger.trouble() or ("" if doubts else ledger.unproven())
+        return ClusterLedger(cluster, tip, made.date if made else None, trouble, documents, doubts)
 
 
 def _ordinary(nodes: Iterable[TreeNode]) -> list[str]:

@@ -444,3 +444,13 @@ class FleetJson(TypedDict):
 
     clusters: list[LedgerJson]
     items: list[FleetItemJson]
+
+
+@with_config(CLOSED)
+class FetchedFleetJson(FleetJson):
+    """The fleet, as an agent fetched the ledgers last."""
+
+    readAt: str
+    """When that was."""
+    trouble: str
+    """Why they could not be fetched again since; empty where they could."""

@@ -3,6 +3,7 @@ document, which is made from them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -14,7 +15,7 @@ import gitops_bg
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.views.fleet import fleet_of, json_of_ledger
 from gitops_bg.views.group_tree import json_tree_of_group
-from gitops_bg.views.shapes.apps import FleetJson, GroupHistoryJson, HistoryJson, TreeJson
+from gitops_bg.views.shapes.apps import FetchedFleetJson, GroupHistoryJson, HistoryJson, TreeJson
 from gitops_bg.views.shapes.groups import GroupTreeJson, PageJson
 from gitops_bg.views.tree import json_tree_of_app
 from gitops_bg.web.agent_port import MessageAnswer
@@ -64,7 +65,7 @@ class Api:
                 self._history,
                 ("page",),
             ),
-            Endpoint("/fleet", "What serves in every cluster of the repository.", FleetJson, self._fleet),
+            Endpoint("/fleet", "What serves in every cluster of the repository.", FetchedFleetJson, self._fleet),
         )
 
     def routes(self) -> list[Route]:
@@ -92,9 +93,10 @@ class Api:
         return {subject.kind: str(subject), "ledger": ledger, "entries": [each.json for each in rows]}
 
     def _fleet(self, request: Request) -> Mapping[str, Any]:
-        ledgers, see = self._source.fleet().ledgers, sees(request)
-        rows = [each.json() for each in fleet_of(ledgers) if see(each.about.namespace)]
-        return {"clusters": [json_of_ledger(each) for each in ledgers], "items": rows}
+        fleet = self._source.fleet().seen_by(sees(request))
+        ledgers, rows = map(json_of_ledger, fleet.ledgers), (each.json() for each in fleet_of(fleet.ledgers))
+        read_at = fleet.read_at.astimezone(UTC).isoformat()
+        return {"clusters": list(ledgers), "items": list(rows), "readAt": read_at, "trouble": fleet.trouble}
 
 
 def _route(endpoint: Endpoint) -> Route:

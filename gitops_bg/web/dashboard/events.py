@@ -46,16 +46,16 @@ class _Waiter:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     due: bool = True
 
-    def wake(self, subject: AppOrGroup) -> None:
+    def wake(self, subject: AppOrGroup | None) -> None:
         """Wake it, from any thread, once until it waits again."""
         if not self.due and self._concerns(subject):
             self.due = True
             with suppress(RuntimeError):  # the server stopped
                 self.loop.call_soon_threadsafe(self.changed.set)
 
-    def _concerns(self, subject: AppOrGroup) -> bool:
+    def _concerns(self, subject: AppOrGroup | None) -> bool:
         """Whether the page may show something of it: that of a group shows its members."""
-        if isinstance(self.about, GroupKey):
+        if isinstance(self.about, GroupKey) and subject is not None:
             return self.about.namespace == subject.namespace
         return self.about is None or self.about == subject
 
@@ -74,7 +74,7 @@ class Events:
         self._waiters: set[_Waiter] = set()
         self._board.listen(self._changed)
 
-    def _changed(self, subject: AppOrGroup) -> None:
+    def _changed(self, subject: AppOrGroup | None) -> None:
         for each in tuple(self._waiters):
             each.wake(subject)
 

@@ -115,16 +115,18 @@ class Pages:
         return Shown("group.html", {"group": group, "page": page, **shown})
 
     def policies(self, request: Request) -> Shown:
-        """The policies of main, and what they shut."""
-        now, rows = self._source.clock(), self._seen(request).rows
-        return Shown("policies.html", self._source.policies(rows, now))
+        """The policies of main, and what they shut; of who does not see all namespaces, those for what they see."""
+        now, all_of_them = self._source.clock(), self._source.snapshot()
+        seen = all_of_them.seen_by(sees(request))
+        sees_all = seen is all_of_them and sees(request)("")
+        return Shown("policies.html", self._source.policies(seen.rows, now, sees_all=sees_all))
 
     def fleet(self, request: Request) -> Shown:
         """All clusters of the repository."""
-        fleet, see, query = self._source.fleet(), sees(request), Query.read(request.query_params)
+        fleet, query = self._source.fleet().seen_by(sees(request)), Query.read(request.query_params)
         words, found = query.search.lower().split(), dict[AppOrGroup, dict[str, FleetRow]]()
         for row in fleet_of(fleet.ledgers):
-            if see(row.about.namespace) and all(word in str(row.about).lower() for word in words):
+            if all(word in str(row.about).lower() for word in words):
                 found.setdefault(row.about, {})[row.cluster] = row
         shown = tuple(found.items())[:_MOST_OF_FLEET]
         return Shown("fleet.html", {"fleet": fleet, "rows": shown, "found": len(found), "query": query})

@@ -105,7 +105,7 @@ class Source:
         running.listeners.append(self.board.changed)
         self._recent = Recent()
         self._histories = Recent(math.inf)
-        self._fleet = Fleet(running.catalog.repository.ledgers.read, clock)
+        self._fleet = Fleet(running.catalog.repository.ledgers.read, clock, self.board.fetched)
 
     def snapshot(self) -> Snapshot:
         """All apps and groups, as the last finished passes left them."""
@@ -192,12 +192,15 @@ class Source:
         primary = read_primary(document, app)[0] if document else None
         return primary.snapshot.text if primary else ""
 
-    def policies(self, rows: Iterable[Listed], now: datetime) -> dict[str, Any]:
-        """The policies of main with what they shut, the errors of their files, and these files."""
+    def policies(self, rows: Iterable[Listed], now: datetime, *, sees_all: bool = True) -> dict[str, Any]:
+        """The policies of main with what they shut, and the errors of their files. For who does not see all, those for
+        any of these rows: what else people wrote may name what they do not see.
+        """
         reading = self._running.catalog.reading
         labels = {app: entry.config.labels for app, entry in reading.entries.items()}
         shown = shown_policies(reading.policies.policies, rows, labels, now)
-        return {"policies": shown, "troubles": [each.said for each in reading.policies.troubles], "days": DAYS}
+        troubles = [each.said for each in reading.policies.troubles] if sees_all else []
+        return {"policies": [each for each in shown if sees_all or each.apps], "troubles": troubles, "days": DAYS}
 
     def fleet(self) -> "FleetReading":
         """The ledgers of all clusters of the repository, as they were fetched last. Raises `Transient` while there is
@@ -228,21 +231,27 @@ class FleetReading:
     trouble: str = ""
     """Why they could not be fetched again since."""
 
+    def seen_by(self, sees: Callable[[str], bool]) -> "FleetReading":
+        """The part in the namespaces that somebody sees."""
+        return replace(self, ledgers=tuple(each.seen_by(sees) for each in self.ledgers))
+
 
 class Fleet:
     """Fetches the ledgers for pages, in a thread of its own and at most once a minute: a remote that is slow or down
-    keeps no page waiting. Nothing runs while nobody looks.
+    keeps no page waiting. Nothing runs while nobody looks. ``fetched`` is called after each try.
     """
 
     def __init__(
         self,
         read: Callable[[], tuple[ClusterLedger, ...]],
         clock: Callable[[], datetime],
+        fetched: Callable[[], None] = lambda: None,
         patience: float = _PATIENCE_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._read = read
         self._clock = clock
+        self._fetched = fetched
         self._patience = patience
         self._monotonic = monotonic
         self._lock = threading.Lock()
@@ -277,6 +286,7 @@ class Fleet:
         finally:
             self._reading = False
             self._tried.set()
+            self._fetched()
 
 
 @dataclass(eq=False, slots=True)

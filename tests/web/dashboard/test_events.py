@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,12 +16,13 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.access import AccessRule
 from gitops_bg.web.access.person import Access, Person, Role, Via, form_token, person_of
-from gitops_bg.web.dashboard.events import Events
-from gitops_bg.web.dashboard.pages import Pages, Shown
+from gitops_bg.web.dashboard.events import Events, _Waiter
+from gitops_bg.web.dashboard.pages import Pages, Shown, subject_of
 from gitops_bg.web.dashboard.snapshot import Board
 from gitops_bg.web.dashboard.source import Source
 
 WEB, CART = AppKey("shop", "web"), AppKey("shop", "cart")
+SCOPE: dict[str, Any] = {"type": "http", "method": "GET", "path": "/events", "headers": [], "state": {}}
 DEVS = AccessRule(Role.VIEWER, ("devs",), ("shop",))
 
 
@@ -49,6 +51,18 @@ class Dashboard:
     def open(self, at: str, name: str = "Ada", group: str = "devs") -> str:
         """The first message of a stream."""
         return asyncio.run(self._first(at, Person(name, "", name, frozenset({group}), Via.OIDC)))
+
+    def woken(self, at: str, change: Callable[[], None]) -> bool:
+        """Whether an open page is drawn again after a change."""
+        request, _ = self.events._page(Request({**SCOPE, "query_string": f"at={at}".encode()}))
+
+        async def wait() -> bool:
+            waiter = _Waiter(subject_of(request), asyncio.get_running_loop(), due=False)
+            self.events._waiters.add(waiter)
+            change()
+            return waiter.due
+
+        return asyncio.run(wait())
 
     async def _first(self, at: str, person: Person) -> str:
         state = {"person": person, "access": Access(), "form_token": f"token-of-{person.name}"}
@@ -82,6 +96,13 @@ def test_a_page_is_drawn_anew_when_main_gives_other_rights_and_when_what_it_is_a
     assert dashboard.open("/apps/shop/web").startswith("3 ")
     dashboard.board.changed(CART)
     assert dashboard.open("/apps/shop/web").startswith("3 ")
+
+
+def test_what_was_fetched_wakes_pages_about_everything_alone() -> None:
+    dashboard = Dashboard()
+    assert dashboard.woken("/", dashboard.board.fetched)
+    assert not dashboard.woken("/apps/shop/web", dashboard.board.fetched)
+    assert dashboard.woken("/apps/shop/web", lambda: dashboard.board.changed(WEB))
 
 
 def test_what_no_page_asks_for_makes_no_page_of_its_own() -> None:

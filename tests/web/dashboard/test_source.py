@@ -116,6 +116,15 @@ def test_a_page_does_not_wait_for_a_remote_that_does_not_answer() -> None:
     eventually(lambda: _ledgers(fleet) == LEDGERS, what="they are fetched")
 
 
+def test_pages_about_everything_are_drawn_anew_once_the_ledgers_were_fetched() -> None:
+    board, told = Groups().board(Clock()), list[object]()
+    board.listen(told.append)
+    fleet = Fleet(lambda: LEDGERS, lambda: NOW, board.fetched, patience=10.0)
+    fleet.latest()
+    eventually(lambda: told == [None], what="open pages are woken")
+    assert [board.changes_of(each) for each in (None, WEB, STORE)] == [1, 0, 0]
+
+
 def test_a_failure_is_shown_beside_what_was_fetched_before_and_tried_again_after_a_minute() -> None:
     clock, fetches = Clock(), list[datetime]()
 
