@@ -236,7 +236,7 @@ class HookCaller:
 
     async def _call(self, subject: AppOrGroup, call: HookCall) -> None:
         places = self._places_of_chats if call.hook.type is HookType.ALERT else self._places
-        async with places.take(subject):
+        async with places.place_for(subject):
             status, text = await self._answer(subject, call)
         with self._lock:
             if (subject, call.id) not in self._running:

@@ -243,7 +243,7 @@ class ImageChange:
     @property
     def span(self) -> str:
         """From which image to which: by what tells them apart, their tags, else their digests, else all of it."""
-        shown = [_told(each) for each in (self.before, self.after)]
+        shown = [_in_short(each) for each in (self.before, self.after)]
         if shown[0] == shown[1]:
             shown = [self.before, self.after]
         return f"{shown[0] or 'new'} → {shown[1] or 'none'}"
@@ -268,10 +268,10 @@ def images_in(template: str) -> tuple[tuple[str, str], ...]:
         return ()
 
 
-def _told(image: str) -> str:
+def _in_short(image: str) -> str:
     """A tag, else the start of a digest, else the image.
 
-    >>> _told("registry:5000/web:1.4.0"), _told("web@sha256:" + "0" * 64), _told("web")
+    >>> _in_short("registry:5000/web:1.4.0"), _in_short("web@sha256:" + "0" * 64), _in_short("web")
     ('1.4.0', 'sha256:0000000000', 'web')
     """
     tag, digest = parts_of(image)

@@ -51,7 +51,7 @@ class Slots:
         self._running: Counter[AppOrGroup] = Counter()
 
     @asynccontextmanager
-    async def take(self, subject: AppOrGroup) -> AsyncIterator[None]:
+    async def place_for(self, subject: AppOrGroup) -> AsyncIterator[None]:
         """Wait for a place, and keep it for the length of the context."""
         mine = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(subject, deque()).append(mine)

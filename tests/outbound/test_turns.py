@@ -24,7 +24,7 @@ class Work:
         return [asyncio.get_running_loop().create_task(self._work(app)) for app in apps]
 
     async def _work(self, app: AppKey) -> None:
-        async with self.places.take(app):
+        async with self.places.place_for(app):
             self.begun.append(app)
             await self.end.wait()
 

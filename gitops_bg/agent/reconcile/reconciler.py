@@ -157,10 +157,10 @@ class Reconciler:
             known = facts.with_others(others)
             return known, cpu_limited(f"deciding on {subject}", lambda: known.decide(started))
 
-        def note(decided: tuple[F, D]) -> None:
+        def register(decided: tuple[F, D]) -> None:
             self._register(kind, *decided, started)
 
-        known, decision = self._catalog.board.agreed(facts.policies, subject, decide, note)
+        known, decision = self._catalog.board.agreed(facts.policies, subject, decide, register)
         self._metrics.decided(subject, decision.phase, perf_counter() - asked)
         return known, decision
 

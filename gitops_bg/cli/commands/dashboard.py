@@ -81,15 +81,15 @@ class _Running:
             access(kube), self._changed, namespaces, us=session.follows, on_group=self._changed
         )
         self._unread = ""
-        self._looking = threading.Event()
+        self._wake = threading.Event()
         self._stopped = threading.Event()
         clock = partial(datetime.now, UTC)
         self.app_commands = AppCommands(
-            self.catalog, session.repository, self.cluster, lambda: session.cluster, self._looking.set, clock
+            self.catalog, session.repository, self.cluster, lambda: session.cluster, self._wake.set, clock
         )
         live = self.cluster.release_groups
         self.group_commands = GroupCommands(
-            self.catalog, session.repository, live, lambda: session.cluster, self._looking.set, clock
+            self.catalog, session.repository, live, lambda: session.cluster, self._wake.set, clock
         )
 
     def _changed(self, subject: AppOrGroup) -> None:
@@ -101,11 +101,11 @@ class _Running:
         troubles = [str(each) for each in self.cluster.caches.troubles()]
         return [*troubles, *([f"main cannot be read: {self._unread}"] if self._unread else [])]
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Read main now and then, and after each commit, until the end."""
         while not self._stopped.is_set():
-            self._looking.wait(_POLL_SECONDS)
-            self._looking.clear()
+            self._wake.wait(_POLL_SECONDS)
+            self._wake.clear()
             try:
                 with guarded("reading main"):
                     for subject in self.catalog.refresh().dirty if not self._stopped.is_set() else ():
@@ -116,22 +116,22 @@ class _Running:
                 self._unread = str(error)
 
     def stop(self) -> None:
-        """End looking."""
+        """End polling."""
         self._stopped.set()
-        self._looking.set()
+        self._wake.set()
         self.cluster.stop()
 
 
 @contextmanager
 def _running(session: Session, kube: ClusterOptions, namespace: str) -> Iterator[_Running]:
     running = _Running(session, kube, namespace)
-    looking = threading.Thread(target=running.look, name="main", daemon=True)
+    polling = threading.Thread(target=running.poll, name="main", daemon=True)
     try:
         running.cluster.start()
         running.cluster.demand_synced(_SYNC_SECONDS)
-        looking.start()
+        polling.start()
         yield running
     finally:
         running.stop()
-        if looking.is_alive():
-            looking.join(_SYNC_SECONDS)
+        if polling.is_alive():
+            polling.join(_SYNC_SECONDS)

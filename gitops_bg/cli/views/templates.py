@@ -57,10 +57,10 @@ def _filled(template: str, value: Any) -> str:
 
 
 def _plain(template: str, value: Any) -> str:
-    return _BRACES.sub(lambda found: _said(found[1].strip(), value), template)
+    return _BRACES.sub(lambda found: _text_of(found[1].strip(), value), template)
 
 
-def _said(expression: str, value: Any) -> str:
+def _text_of(expression: str, value: Any) -> str:
     if expression[:1] == expression[-1:] == '"' and len(expression) > 1:
         return re.sub(r'\\[nt"\\]', lambda found: _ESCAPES[found[0]], expression[1:-1])
     return " ".join(map(_shown, _found(expression, value)))

@@ -64,7 +64,7 @@ class Watch:
             self._ended = True
             self._news.notify()
 
-    def take(self, timeout: float) -> list[WatchEvent] | None:
+    def next_events(self, timeout: float) -> list[WatchEvent] | None:
         """Return what is new, an empty list after `timeout` seconds of silence, or None at the end."""
         with self._news:
             self._news.wait_for(lambda: self._waiting or self._ended, timeout)

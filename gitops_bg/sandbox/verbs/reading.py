@@ -235,7 +235,7 @@ def watch_lines(
             with store.lock:
                 version = store.version
             left = deadline - time.monotonic()
-            changes = watch.take(max(min(left, _HEARTBEAT), 0))
+            changes = watch.next_events(max(min(left, _HEARTBEAT), 0))
             if changes is None:
                 return
             yield b"".join(_line(change.type, encode(change)) for change in changes)
