@@ -22,13 +22,14 @@ from gitops_bg.agent.desired.batching import ClosedRefs
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.git_loop import GitLoop, Listener
 from gitops_bg.agent.desired.lineage import main_of_live
-from gitops_bg.agent.forge_thread import ForgeThread, Wiring, connect_with
+from gitops_bg.agent.forge_thread import ForgeThread, Wiring, connect_as, connect_with
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.groups.kind import GroupKind
 from gitops_bg.agent.groups.members import Members
 from gitops_bg.agent.logs import mask
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.operate.apps import AppCommands
+from gitops_bg.agent.operate.personal_forge import PersonalForge
 from gitops_bg.agent.reconcile.apps import AppKind
 from gitops_bg.agent.reconcile.background import Background, MeasurementRunner, alert_composer, secret_reader
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
@@ -217,6 +218,12 @@ class Agent:
             self._clock,
             self._pull_of,
         )
+
+    def account(self, token: str) -> PersonalForge:
+        """The account of a person at the forge, by their token there."""
+        access, repository = self.settings.forge, self.settings.repository
+        wanted = self.catalog.reading.settings.forge
+        return PersonalForge(partial(connect_as, repository, access, wanted, token, self._clock), repository.branch)
 
     @cached_property
     def _asking(self) -> Cluster:

@@ -23,6 +23,7 @@ from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.journal import AwaitsPoll, PullView, awaited
 from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.forge import connect
+from gitops_bg.forge.adapters.rest_forge import RestForge
 from gitops_bg.forge.asking import ForgeAnswer
 from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.port import Forge
@@ -272,6 +273,21 @@ class ForgeThread(BackgroundThread):
         remaining = self._connection.remaining() if self._connection else None
         if remaining is not None:
             self._wiring.metrics.forge_remaining(remaining)
+
+
+def connect_as(
+    repository: RepositorySettings,
+    access: ForgeAccess,
+    wanted: ForgeSettings | None,
+    token: str,
+    clock: Callable[[], datetime],
+) -> RestForge:
+    """Connect to the forge of the repository by a person's own token, for one thread."""
+    kind, url = (wanted.type or "", wanted.url or "") if wanted else ("", "")
+    endpoint = connect.ForgeEndpoint(
+        remote=repository.url, kind=kind, url=url, token=token, ca_file=access.ca_file, host=access.host
+    )
+    return connect.connect(endpoint, clock)
 
 
 def connect_with(repository: RepositorySettings, access: ForgeAccess, clock: Callable[[], datetime]) -> Connect:

@@ -85,6 +85,15 @@ def promotion_branch(subject: AppOrGroup) -> str:
     return f"{prefix}{subject.namespace}/{subject.name}"
 
 
+def asking_branch(subject: AppOrGroup, unique: str) -> str:
+    """Return a branch for one change that a person merges at the forge, because main takes it from nobody else.
+
+    >>> asking_branch(AppKey("shop", "web"), "3f9c")
+    'gitops-bg/ask/shop/web/3f9c'
+    """
+    return f"gitops-bg/ask/{subject.namespace}/{subject.name}/{unique}"
+
+
 def fit(name: str) -> str:
     """Return ``name``, or, where it would exceed 63 characters, its start and a hash of the whole.
 

@@ -1,7 +1,7 @@
 """Connects to a forge from settings: over which connections, and with which credential."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -55,6 +55,23 @@ class TokenFile:
 
     def forget(self) -> None:
         """See `Credential`; nothing is cached: the file is read each time."""
+
+    def close(self) -> None:
+        """See `Credential`."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldToken:
+    """A person's token, in memory alone."""
+
+    token: str = field(repr=False)
+
+    def headers(self) -> Mapping[str, str]:
+        """See `Credential`."""
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def forget(self) -> None:
+        """See `Credential`."""
 
     def close(self) -> None:
         """See `Credential`."""
@@ -146,6 +163,8 @@ class ForgeEndpoint:
     url: str = ""
     token_file: Path | None = None
     app: AppSettings | None = None
+    token: str = field(default="", repr=False)
+    """A person's own token, in place of the file."""
     ca_file: Path | None = None
     """Certificates to trust instead of the system's."""
     host: str = ""
@@ -202,6 +221,8 @@ def trust_of(ca_file: Path | None) -> Trust:
 
 
 def _credential(settings: ForgeEndpoint, place: Place, rest: RestSettings, now: Now) -> Credential:
+    if settings.token:
+        return HeldToken(settings.token)
     if settings.app is not None:
         if place.kind is not ForgeKind.GITHUB:
             raise CredentialUnusable(f"{place.api} is no GitHub and takes no GitHub App: give it a token file")

@@ -186,6 +186,20 @@ class TestReviews:
         (review,) = forge.reviews(pull)
         assert pull.head == moved != head == review.commit
 
+    def test_a_person_approves_what_they_saw_and_takes_it_back_under_their_own_account(self, world: World):
+        head = world.offer()
+        pull, ana = world.forge().open(draft()), world.forge("ana")
+        if world.kind == "github":  # nobody logs in with an account there: it is no OpenID provider
+            with pytest.raises(NotAccepted, match="approve it there"):
+                ana.approve(pull, head)
+            return
+        ana.approve(pull, head)
+        (review,) = ana.reviews(pull)
+        assert (review.user.login, review.verdict, review.commit) == ("ana", ReviewVerdict.APPROVED, head)
+        assert ana.withdraw_approval(pull)
+        assert ana.reviews(pull) == ()
+        assert not ana.withdraw_approval(pull)
+
     def test_the_last_word_of_each_person_counts_and_one_that_was_withdrawn_is_none(self, world: World):
         world.offer()
         forge = world.forge()

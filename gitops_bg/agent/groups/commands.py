@@ -27,7 +27,8 @@ from gitops_bg.agent.groups.commits import (
     SeenGroupFiles,
     removed,
 )
-from gitops_bg.agent.operate.apps import Answer, AppCommand, Asked, PlannedCommand
+from gitops_bg.agent.operate.asked import Answer, AppCommand, Asked, PlannedCommand
+from gitops_bg.agent.operate.at_forge import approval, demand_account, through_the_forge
 from gitops_bg.agent.operate.commits import suspending
 from gitops_bg.agent.operate.primary import demand_overridable, overridable_by
 from gitops_bg.agent.operate.requests import gate_named, new_gate_request, new_request
@@ -122,7 +123,8 @@ class GroupCommands(GroupCommits):
         def carry_out() -> Answer:
             done = self._set(seen, fields, subject, Said(asked.by, asked.reason, overrides))
             made = f"by commit {done.commit[:10]}" if done.commit else "already"
-            return _answer(done, f"{seen.group}: {done.branch or main} asks for {version} {made}")
+            says = f"{seen.group}: {done.branch or main} asks for {version} {made}"
+            return self._done(seen, asked, done, says, subject)
 
         return PlannedCommand(says=f"{seen.group}: {main} would ask for {version}", carry_out=carry_out)
 
@@ -157,9 +159,23 @@ class GroupCommands(GroupCommits):
 
         def carry_out() -> Answer:
             done = self._commit(seen, edits, subject, said=Said(asked.by, asked.reason))
-            return _answer(done, f"{seen.group}: {said(done.commit)}")
+            return self._done(seen, asked, done, f"{seen.group}: {said(done.commit)}", subject)
 
         return PlannedCommand(says=f"would commit to {main}: {seen.group.name}: {subject}", carry_out=carry_out)
+
+    def _done(self, seen: SeenGroupFiles, asked: Asked, done: RequestedChange, says: str, subject: str) -> Answer:
+        """What became of a commit; where it waits on a branch, the person may merge it."""
+        answer = Answer(says=says, commit=done.commit, branch=done.branch, pull=done.pull)
+        main, title = self._repository.settings.branch, f"{seen.group.name}: {subject}"
+        return through_the_forge(answer, asked, main, title, self._pushed)
+
+    def _plan_approval(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
+        group, account = seen.group, demand_account(asked)
+        if not seen.offered:
+            raise CommandFailed(f"{group}: nothing on its branch waits for an approval")
+        if asked.digest not in ("", seen.offered):
+            raise WorldChanged(f"{group}: its branch has another commit by now; look at it again, and approve that")
+        return approval(account, group, asked.command, seen.offered, "its branch", seen.offered)
 
     def _plan_abort(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
         group = seen.group
@@ -230,13 +246,9 @@ _PLANS: dict[AppCommand, Callable[[GroupCommands, SeenGroupFiles, Asked], Planne
     AppCommand.RESUME: GroupCommands._plan_resumption,
     AppCommand.OPEN_GATE: GroupCommands._plan_gate,
     AppCommand.CLOSE_GATE: GroupCommands._plan_gate,
+    AppCommand.APPROVE: GroupCommands._plan_approval,
+    AppCommand.WITHDRAW_APPROVAL: GroupCommands._plan_approval,
 }
-
-
-def _answer(done: RequestedChange, says: str) -> Answer:
-    """What became of a commit; where it waits on a branch, that it has to be merged."""
-    waits = f"; {done.branch} has to be merged" if done.branch else ""
-    return Answer(says=f"{says}{waits}", commit=done.commit, branch=done.branch, pull=done.pull)
 
 
 def _by(commit: str) -> str:

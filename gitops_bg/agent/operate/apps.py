@@ -4,12 +4,14 @@ or request that the command line makes.
 Every agent may be asked, also one that stands by: what it writes is a commit, or a request to whichever agent works.
 """
 
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from enum import StrEnum
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.operate.asked import Answer, AppCommand, Asked, PlannedCommand
+from gitops_bg.agent.operate.at_forge import approval, demand_account, through_the_forge
 from gitops_bg.agent.operate.commits import (
     CommitPlan,
     app_file,
@@ -43,85 +45,17 @@ from gitops_bg.agent.operate.requests import (
 )
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import CommandFailed, GitopsBgError, ObjectNotFound, WorldChanged
 from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import asking_branch
 from gitops_bg.core.transitions.journal import aborting
+from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import is_commit_id
-from gitops_bg.repo.write.commits import Requester
 from gitops_bg.repo.write.main_branch import Edit
-
-
-class AppCommand(StrEnum):
-    """What can be asked of an app."""
-
-    PROMOTE = "promote"
-    ROLL_BACK = "rollback"
-    ABORT = "abort"
-    RETRY = "retry"
-    SUSPEND = "suspend"
-    RESUME = "resume"
-    OPEN_GATE = "open-gate"
-    CLOSE_GATE = "close-gate"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What somebody asks of an app or a release group, and what they saw when they did."""
-
-    command: AppCommand
-    by: Requester
-    reason: str = ""
-    digest: str = ""
-    """The candidate that they saw; empty: any."""
-    head: str = ""
-    """The commit of main that they saw; empty: any."""
-    version: int | None = None
-    """Of a rollback: to which; None: the last good one."""
-    version_of_group: str = ""
-    """Of a promotion of a release group: which."""
-    gate: str = ""
-    """Which gate; not needed where there is only one."""
-    until: datetime | None = None
-    """Of a suspension: its end."""
-    overrides: tuple[str, ...] = ()
-    """Of a promotion: the policies in spite of which."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What became of it."""
-
-    says: str
-    commit: str = ""
-    """Empty where none was made."""
-    branch: str = ""
-    """Where it waits for its merge, because main takes no commit from the agent; else empty."""
-    pull: str = ""
-    """The address of the pull request of that branch, once the forge has one; else empty."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedCommand:
-    """What would be done, before anybody is sure."""
-
-    says: str
-    carry_out: Callable[[], Answer]
-    """Does it. Raises the errors of ``core.errors``: `WorldChanged` where somebody was faster."""
-    waits: tuple[str, ...] = ()
-    """What traffic would wait for."""
-    changes: tuple[str, ...] = ()
-    """The changes of ConfigMaps and Secrets that come with it."""
-    digest: str = ""
-    """The version that it is about; empty where it is about none."""
-    head: str = ""
-    """The commit of main that it was planned from."""
-    overridable: tuple[str, ...] = ()
-    """The policies in spite of which the person may do it, and does not yet."""
 
 
 class AppCommands:
@@ -229,10 +163,11 @@ class AppCommands:
             if plan.request is not None:
                 says += self._asked_too(facts.app, plan.request)
             if proposed.branch:
-                says = f"{says}; {self._branch} takes no commit from the agent, so that has to be merged"
                 known = self._pull_of(facts.app)
                 pull = known.url if known is not None and known.state is PullState.OPEN else ""
-            return Answer(says=says, commit=made, branch=proposed.branch, pull=pull)
+            answer = Answer(says=says, commit=made, branch=proposed.branch, pull=pull)
+            title = f"{facts.app}: {asked.command} {plan.version.name}"
+            return through_the_forge(answer, asked, self._branch, title, lambda: self.nudge(facts.app))
 
         changes = tuple(map(str, changed_by(facts, change)))
         return PlannedCommand(
@@ -283,12 +218,40 @@ class AppCommands:
             raise CommandFailed(says(""))
 
         def carry_out() -> Answer:
-            edited = commit(repository, plan)
+            try:
+                edited = commit(repository, plan)
+            except PushRefused:
+                if asked.account is None:
+                    raise
+                return self._offered_edit(app, asked, plan, says)
             self.nudge(app)
             made = edited.commit if edited.changed else ""
             return Answer(says=says(made), commit=made)
 
         return PlannedCommand(says=f"would commit to {self._branch}: {plan.subject}", carry_out=carry_out)
+
+    def _offered_edit(self, app: AppKey, asked: Asked, plan: CommitPlan, says: Callable[[str], str]) -> Answer:
+        """The commit on a branch of its own, which goes once the person has merged it."""
+        edits, branch = self.repository.edits, asking_branch(app, uuid.uuid4().hex[:10])
+        edited = edits.offer(branch, plan.edits, plan.message, plan.requester)
+        if not edited.changed:
+            return Answer(says=says(""))
+        offered = Answer(says=says(edited.commit), commit=edited.commit, branch=branch)
+        answer = through_the_forge(offered, asked, self._branch, plan.subject, lambda: self.nudge(app))
+        if not answer.branch:
+            edits.withdraw(branch, edited.commit)
+        return answer
+
+    # --- by a review at the forge ---
+
+    def _approval(self, facts: Facts, asked: Asked) -> PlannedCommand:
+        app, account, promotion = facts.app, demand_account(asked), facts.observed.git.promotion
+        candidate = facts.world(self.now).candidate
+        if promotion is None or candidate is None:
+            raise CommandFailed(f"{app}: no promotion waits for an approval")
+        if asked.digest not in ("", candidate.digest) or promotion.digest != candidate.digest:
+            raise WorldChanged(f"{app}: the candidate is {candidate.name} by now; look at it again, and approve that")
+        return approval(account, app, asked.command, promotion.commit, candidate.name, candidate.digest)
 
     # --- by a request to the agent that works ---
 
@@ -332,4 +295,6 @@ _PLANS: dict[AppCommand, Callable[[AppCommands, Facts, Asked], PlannedCommand]] 
     AppCommand.RESUME: AppCommands._resumption,
     AppCommand.OPEN_GATE: AppCommands._gate,
     AppCommand.CLOSE_GATE: AppCommands._gate,
+    AppCommand.APPROVE: AppCommands._approval,
+    AppCommand.WITHDRAW_APPROVAL: AppCommands._approval,
 }

@@ -15,10 +15,11 @@ import typer
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.operate.apps import AppCommands
+from gitops_bg.agent.operate.personal_forge import PersonalForge
 from gitops_bg.agent.runtime.cpu import collect_garbage_as_usual
 from gitops_bg.agent.runtime.failures import log_bug
 from gitops_bg.agent.runtime.signals import wait_interruptibly
-from gitops_bg.cli.errors import UsageError
+from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.options.options import Author, ClusterOptions, GitOptions, OutputOptions, PlaceOptions
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.user_git import author as person_named
@@ -100,6 +101,10 @@ class _Running:
         """Why what is shown may be no longer so."""
         troubles = [str(each) for each in self.cluster.caches.troubles()]
         return [*troubles, *([f"main cannot be read: {self._unread}"] if self._unread else [])]
+
+    def account(self, _token: str) -> PersonalForge:
+        """Raises `CommandFailed`: nobody logs in here, so nobody has a token."""
+        raise CommandFailed("nobody logs in here")
 
     def poll(self) -> None:
         """Read main now and then, and after each commit, until the end."""

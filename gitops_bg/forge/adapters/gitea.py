@@ -108,6 +108,23 @@ class Gitea(IssueForge):
             for commit, stale in [(item["commit_id"].text(""), item["stale"].flag())]
         )
 
+    def approve(self, pull: Pull, head: str) -> None:
+        """See `RestForge.approve`."""
+        body = {"event": "APPROVED", "commit_id": head}
+        self._api.write(
+            "POST", f"{self._path}/pulls/{pull.number}/reviews", f"approve pull request {pull.number}", body
+        )
+
+    def withdraw_approval(self, pull: Pull) -> bool:
+        """See `RestForge.withdraw_approval`. People may delete their own reviews; to dismiss one is for admins."""
+        doing = f"take back the approval of pull request {pull.number}"
+        me = self._api.get("/user", "see whose token it is")["id"].number()
+        own = [each for each in self._reviews(pull.number) if _verdict(each) and each["user"]["id"].number(0) == me]
+        given = [each["id"].number() for each in own if _verdict(each) is ReviewVerdict.APPROVED]
+        for number in given:
+            self._api.attempt("DELETE", f"{self._path}/pulls/{pull.number}/reviews/{number}", doing, {}, ())
+        return bool(given)
+
     def merged(self, commit: str) -> Pull | None:
         """See `Forge.merged`."""
         found = self._api.find(f"{self._path}/commits/{commit}/pull", f"find the pull request of commit {commit[:10]}")

@@ -226,6 +226,17 @@ class GitLab(RestForge):
         """See `Forge.reviews`."""
         return self._reviews.of(pull)
 
+    def approve(self, pull: Pull, head: str) -> None:
+        """See `RestForge.approve`. GitLab refuses it (409) where the head is another one."""
+        doing = f"approve merge request {pull.number}"
+        self._api.write("POST", f"{self._path}/merge_requests/{pull.number}/approve", doing, {"sha": head})
+
+    def withdraw_approval(self, pull: Pull) -> bool:
+        """See `RestForge.withdraw_approval`. GitLab answers 404 where there is none."""
+        doing = f"take back the approval of merge request {pull.number}"
+        path = f"{self._path}/merge_requests/{pull.number}/unapprove"
+        return self._api.attempt("POST", path, doing, {}, (404,)) is None
+
     def merged(self, commit: str) -> Pull | None:
         """See `Forge.merged`."""
         doing = f"find the merge request of commit {commit[:10]}"

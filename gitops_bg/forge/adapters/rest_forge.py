@@ -151,6 +151,17 @@ class RestForge(ABC):
     def merge(self, pull: Pull, head: str) -> None:
         """See `Forge.merge`."""
 
+    def approve(self, pull: Pull, head: str) -> None:
+        """Approve it at ``head``, as whose token it is. Only where people log in with accounts of the forge; raises
+        `NotAccepted` where that cannot be.
+        """
+        doing = f"approve pull request {pull.number} at {head[:10]}"
+        raise NotAccepted(self._api.place, doing, "nobody logs in here with an account of it: approve it there")
+
+    def withdraw_approval(self, pull: Pull) -> bool:
+        """Take the approval of whose token it is back; return whether there was one."""
+        raise NotAccepted(self._api.place, f"take back the approval of pull request {pull.number}", "do it there")
+
     @abstractmethod
     def edit(self, pull: Pull, draft: PullRequestDraft) -> None:
         """See `Forge.edit`."""

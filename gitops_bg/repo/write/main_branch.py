@@ -137,6 +137,27 @@ class Edits:
         raise attempts.given_up()
 
     @locked
+    def offer(self, name: str, edits: Mapping[str, EditOrNew], message: str, requester: Requester | None) -> Edited:
+        """Put all edits of main on a new branch, as one commit: for a person who merges it. Raises as `commit`."""
+        attempts = self._pusher.attempts()
+        for _ in attempts:
+            base = self._trunk.base()
+            changed = self.changed(edits, base)
+            if not changed:
+                return Edited(base, changed=False)
+            [commit] = self._committer.build([CommitDraft(base, changed, message, requester=requester)])
+            answer = self._pusher.push([Update(name, None, commit)])
+            if answer.verdicts[name] is PushVerdict.TAKEN:
+                return Edited(commit, changed=True, paths=frozenset(changed))
+            attempts.judge(answer)
+        raise attempts.given_up()
+
+    @locked
+    def withdraw(self, name: str, commit: str) -> None:
+        """Delete such a branch, which has ``commit``, after its merge; one that somebody changed stays."""
+        self._pusher.push([Update(name, commit, None)])
+
+    @locked
     def changed(self, edits: Mapping[str, EditOrNew], base: str) -> dict[str, bytes | None]:
         """Return the files that the edits change at a commit, with their new content; None: it is deleted. Raises
         ``InvalidInput`` as `commit`.

@@ -103,7 +103,9 @@ def login_from(file: Path | None, public_url: str, clock: Callable[[], datetime]
 
 
 class Guard:
-    """ASGI middleware. Leaves ``person``, ``access`` and ``form_token`` in the state of each request."""
+    """ASGI middleware. Leaves ``person``, ``access`` and ``form_token`` in the state of each request, why nobody acts
+    (``reading_only``), and the person's ``forge_token``.
+    """
 
     def __init__(self, app: ASGIApp, login: Login, access: Callable[[], Access]) -> None:
         self._app = app
@@ -117,23 +119,26 @@ class Guard:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        person, session = self._person(request)
+        person, session, own_token = self._person(request)
         state = scope.setdefault("state", {})
         why = self._login.why_reading_only if person is not None and person.via is Via.ANONYMOUS else ""
         token = self._form_token(person, session)
         state |= {"person": person, "access": self._access(), "form_token": token, "reading_only": why}
+        state["forge_token"] = own_token
         refusal = self._refusal(request, person)
         await (refusal or self._app)(scope, receive, _with_headers(send))
 
-    def _person(self, request: Request) -> tuple[Person | None, str]:
-        """Return who asks, None for somebody who has to log in first; and the name of the session, if there is one."""
+    def _person(self, request: Request) -> tuple[Person | None, str, str]:
+        """Return who asks, None for somebody who has to log in first; the name of the session, if there is one; and
+        their token at the forge, if they logged in there.
+        """
         login = self._login
         if not login.is_needed:
-            return login.loopback or ANYBODY, ""
+            return login.loopback or ANYBODY, "", ""
         if token := _bearer(request.headers):
-            return (login.tokens.person(token) if login.tokens is not None else None), ""
+            return (login.tokens.person(token) if login.tokens is not None else None), "", ""
         found = login.oidc.session(request) if login.oidc is not None else None
-        return (None, "") if found is None else (found[1].person, found[0])
+        return (None, "", "") if found is None else (found[1].person, found[0], found[1].forge_token)
 
     def _form_token(self, person: Person | None, session: str) -> str:
         """What forms carry: another thing in each session. None for scripts: no browser sends their token on behalf of

@@ -35,6 +35,10 @@ class Provider:
     """Which claim has the name of the person, for commits."""
     groups_claim: Text = "groups"
     """Which claim has the groups that `access` in gitops-bg.yaml names."""
+    forge: bool = False
+    """Whether this provider is the forge of the repository (Gitea, Forgejo or GitLab). Then people approve at it from
+    the dashboard, and what main refuses is merged there, under their own accounts; `scopes` has to let them.
+    """
 
 
 @dataclass(frozen=True, slots=True)

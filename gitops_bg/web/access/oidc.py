@@ -8,6 +8,7 @@ import html
 import logging
 import warnings
 from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,10 @@ class Session:
     person: Person
     id_token: str
     """What ends the session at the provider."""
+    forge_token: str = field(default="", repr=False)
+    """Their token at the forge, where they logged in with their account there. It leaves this process to the forge
+    alone.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,7 @@ class OidcLogin:
             return _page(400, "This login did not begin here, or took too long.", LOGIN, "Log in")
         request.scope["session"] = attempt.kept
         try:
-            claims, id_token = await self._claims(request)
+            claims, id_token, token = await self._claims(request)
             person = person_from(claims, self._provider)
         except LoginRefused as error:
             return self._failed(error, str(error))
@@ -128,12 +133,12 @@ class OidcLogin:
             self._sessions.remove(before[0])
         _log.info("logged in", extra=fields(subject=person.subject, by=str(person)))
         answer = RedirectResponse(attempt.goes_to, 303)
-        _set_cookie(answer, SESSION_COOKIE, self._sessions.add(Session(person, id_token)))
+        _set_cookie(answer, SESSION_COOKIE, self._sessions.add(Session(person, id_token, token)))
         _drop_cookie(answer, ATTEMPT_COOKIE)
         return answer
 
-    async def _claims(self, request: Request) -> tuple[Mapping[str, Any], str]:
-        """Return what the provider says of a person, and its id token."""
+    async def _claims(self, request: Request) -> tuple[Mapping[str, Any], str, str]:
+        """Return what the provider says of a person, its id token, and their own token where it is the forge."""
         client, provider = await self._client(), self._provider
         wanted = {
             "iss": {"essential": True, "values": [provider.issuer]},
@@ -150,7 +155,8 @@ class OidcLogin:
             if more.get("sub") != claims["sub"]:
                 raise LoginRefused(f"{provider.issuer} says two things of who somebody is")
             claims = {**more, **claims}
-        return claims, str(token["id_token"])
+        own = str(token.get("access_token") or "") if provider.forge else ""
+        return claims, str(token["id_token"]), own
 
     async def _client(self) -> "StarletteOAuth2App":
         """Authlib's client, with what the provider says of itself. Raises `LoginRefused` for another issuer."""

@@ -11,7 +11,18 @@ from starlette.requests import Request
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.spec.access import AccessRule, Role, has_role
 
-__all__ = ["ANYBODY", "Access", "Person", "Role", "Via", "access_for", "form_token", "person_of", "posted_form"]
+__all__ = [
+    "ANYBODY",
+    "Access",
+    "Person",
+    "Role",
+    "Via",
+    "access_for",
+    "forge_token",
+    "form_token",
+    "person_of",
+    "posted_form",
+]
 
 
 class Via(StrEnum):
@@ -79,6 +90,12 @@ def access_for(request: Request) -> Access:
 def form_token(request: Request) -> str:
     """Return what each form of a page carries in its field ``token``, so that no page of another site can post it."""
     token: str = request.state.form_token
+    return token
+
+
+def forge_token(request: Request) -> str:
+    """Return the token of who asks at the forge, where they logged in with their account there; else nothing."""
+    token: str = request.state.forge_token
     return token
 
 

@@ -17,7 +17,9 @@ from starlette.routing import Route
 
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.logs import fields
-from gitops_bg.agent.operate.apps import Answer, AppCommand, AppCommands, Asked, PlannedCommand
+from gitops_bg.agent.operate.apps import AppCommands
+from gitops_bg.agent.operate.asked import Answer, AppCommand, Asked, PlannedCommand
+from gitops_bg.agent.operate.personal_forge import PersonalForge
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import (
     CommandFailed,
@@ -32,7 +34,16 @@ from gitops_bg.core.foreign_text import is_in_range, one_line, seconds_of
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.repo.settings import is_app
 from gitops_bg.repo.write.commits import Requester
-from gitops_bg.web.access.person import Access, Person, Role, access_for, form_token, person_of, posted_form
+from gitops_bg.web.access.person import (
+    Access,
+    Person,
+    Role,
+    access_for,
+    forge_token,
+    form_token,
+    person_of,
+    posted_form,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +58,8 @@ class Action:
     role: Role
     """Who may."""
     needs_reason: bool = False
+    at_forge: bool = False
+    """Whether it is done there under the person's own account, so that who has none cannot."""
     effect: str
     """What it does, in one sentence."""
 
@@ -108,6 +121,21 @@ ACTIONS = {
             role=Role.APPROVER,
             effect="The gate is shut from now on. What it has let through is not taken back; abort does that.",
         ),
+        Action(
+            command=AppCommand.APPROVE,
+            label="Approve",
+            role=Role.APPROVER,
+            at_forge=True,
+            effect="Writes a review that approves, under your account at the forge. It counts for this content: other "
+            "content needs another one.",
+        ),
+        Action(
+            command=AppCommand.WITHDRAW_APPROVAL,
+            label="Withdraw approval",
+            role=Role.APPROVER,
+            at_forge=True,
+            effect="Takes your review at the forge back. What was promoted stays.",
+        ),
     )
 }
 """Every action on an app, by what is asked for, which is also the last part of its path."""
@@ -144,6 +172,8 @@ OF_GROUPS = {
         ),
         ACTIONS[AppCommand.OPEN_GATE],
         ACTIONS[AppCommand.CLOSE_GATE],
+        ACTIONS[AppCommand.APPROVE],
+        ACTIONS[AppCommand.WITHDRAW_APPROVAL],
     )
 }
 """Every action on a release group."""
@@ -177,8 +207,15 @@ def status_of(error: GitopsBgError) -> int:
 class Acting:
     """The paths of all actions on apps and release groups."""
 
-    def __init__(self, commands: AppCommands, groups: GroupCommands, show: Show) -> None:
+    def __init__(
+        self,
+        commands: AppCommands,
+        groups: GroupCommands,
+        account: Callable[[str], PersonalForge | None],
+        show: Show,
+    ) -> None:
         self._commands = commands
+        self._account = account
         self._groups = groups
         self._show = show
 
@@ -203,7 +240,7 @@ class Acting:
         return Route(f"{path}/{action.command}", answer, methods=["GET", "POST"])
 
     def _answer(self, action: Action, request: Request, form: Mapping[str, str] | None) -> Response:
-        asking = _Asking(action, request, form, self._show)
+        asking = _Asking(action, request, form, self._show, self._account(forge_token(request)))
         try:
             asked = asking.demand_permitted(self._commands.now)
             plan = self._plan(asking.subject, asked)
@@ -235,8 +272,16 @@ class NotPermitted(Refused):
 class _Asking:
     """One request for an action, and its answers: pages for people, JSON for programs."""
 
-    def __init__(self, action: Action, request: Request, form: Mapping[str, str] | None, show: Show) -> None:
+    def __init__(
+        self,
+        action: Action,
+        request: Request,
+        form: Mapping[str, str] | None,
+        show: Show,
+        account: PersonalForge | None,
+    ) -> None:
         self._action = action
+        self._account = account
         self._request = request
         self._form = form or {}
         self._is_ours = form is not None
@@ -287,6 +332,7 @@ class _Asking:
             gate=form.get("gate", ""),
             until=_moment(form.get("until", ""), now),
             overrides=_overrides(form),
+            account=self._account,
         )
 
     def as_it_is_now(self, now: datetime) -> Asked:
@@ -333,6 +379,7 @@ class _Asking:
         form = dict.fromkeys(("reason", "until", "version", "gate", "override"), "") | dict(self._form)
         form["override"] = ", ".join(_overrides(self._form))
         shown = {"plan": None, "done": None, "trouble": "", "form": form, "token": token, "may_override": False} | given
+        shown["at_forge"] = self._account is not None
         return self._show(self._request, template, status, app=self.subject, action=self._action, **shown)
 
     def logged(self, done: Answer) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def dashboard(source: Source, login: Login) -> Guard:
     }
     routes = [_page(path, show, pages) for path, show in shown.items()]
     more = [
-        *Acting(source.commands, source.group_commands, pages.show).routes(),
+        *Acting(source.commands, source.group_commands, source.account, pages.show).routes(),
         *Api(source, pages).routes(),
         Route(EVENTS, Events(source, pages, shown).stream, methods=["GET"]),
         *(login.oidc.routes() if login.oidc is not None else ()),

@@ -5,7 +5,8 @@ from dataclasses import field
 from datetime import datetime
 from functools import cached_property
 
-from gitops_bg.agent.operate.apps import AppCommand
+from gitops_bg.agent.operate.asked import AppCommand
+from gitops_bg.cluster.status import pull_in
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_json import ImageChange, image_changes, reread_json
 from gitops_bg.core.groups.requests import GroupAborting, aborting
@@ -13,7 +14,7 @@ from gitops_bg.core.groups.world import member_name
 from gitops_bg.core.model.analysis import AnalysisRun
 from gitops_bg.core.model.conditions import Condition, Meaning, Phase
 from gitops_bg.core.model.events import MOVES
-from gitops_bg.core.model.journal import PullRequest
+from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.status.group_advice import serving_in
 from gitops_bg.spec.groups.load import manual_gates
@@ -93,6 +94,8 @@ class AppPage:
             AppCommand.ROLL_BACK: live is not None and bool(self.ways_back),
             AppCommand.SUSPEND: not self.is_suspended,
             AppCommand.RESUME: self.is_suspended or is_held or (self.coming is not None and not on_the_way),
+            AppCommand.APPROVE: _is_open(self.pull),
+            AppCommand.WITHDRAW_APPROVAL: _is_open(self.pull),
         }
         return frozenset(command for command, makes_sense in ways.items() if makes_sense)
 
@@ -178,6 +181,11 @@ class GroupPage:
         row = self.row
         return tuple(asked_of_people(row.phase, row.demands, row.key))
 
+    @property
+    def pull(self) -> PullRequest | None:
+        """The pull request of its branch."""
+        return pull_in(self.view.body.get("status") or {})
+
     @cached_property
     def aborting(self) -> GroupAborting:
         """What an abort would do."""
@@ -202,6 +210,8 @@ class GroupPage:
             AppCommand.RETRY: is_held or asks_for_another,
             AppCommand.SUSPEND: not is_suspended,
             AppCommand.RESUME: is_suspended or is_held,
+            AppCommand.APPROVE: _is_open(self.pull),
+            AppCommand.WITHDRAW_APPROVAL: _is_open(self.pull),
         }
         return frozenset(command for command, makes_sense in ways.items() if makes_sense)
 
@@ -228,6 +238,10 @@ class GroupPage:
         for child in group_root(self.view, self.now).children:
             if child.kind != "Gate":
                 yield from _lines(child, 0)
+
+
+def _is_open(pull: PullRequest | None) -> bool:
+    return pull is not None and pull.state is PullState.OPEN
 
 
 def _lines(branch: Branch, depth: int) -> Iterator[tuple[int, Branch]]:

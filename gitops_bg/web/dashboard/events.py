@@ -22,7 +22,7 @@ from starlette.routing import Match, Route
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppOrGroup, GroupKey
-from gitops_bg.web.access.person import form_token, person_of
+from gitops_bg.web.access.person import forge_token, form_token, person_of
 from gitops_bg.web.dashboard.listing import Query
 from gitops_bg.web.dashboard.pages import NotHere, Pages, Shown, subject_of
 from gitops_bg.web.dashboard.source import Recent, Source
@@ -138,7 +138,7 @@ class Events:
                 shown = self._pages.failed(asked, error)
             return shown, self._pages.draw(shown, asked, fragment=True)
 
-        rights = (person.via, person.groups) if person else None
+        rights = (person.via, person.groups, bool(forge_token(request))) if person else None
         key = person if asked.url.path == "/me" else rights, access, asked.url.path, asked.url.query
         shown, text = self._drawn.of(key, draw, self._board.changes_of(subject_of(asked)))
         return shown, text.replace(self._token, form_token(request))

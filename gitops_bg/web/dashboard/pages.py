@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from gitops_bg.agent.operate.apps import AppCommand
+from gitops_bg.agent.operate.asked import AppCommand
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.conditions import Phase
@@ -17,7 +17,7 @@ from gitops_bg.views.app import AppView
 from gitops_bg.views.fleet import FleetRow, fleet_of
 from gitops_bg.views.group_tree import GroupView
 from gitops_bg.views.history import HistoryRow
-from gitops_bg.web.access.person import Role, access_for, form_token, person_of
+from gitops_bg.web.access.person import Role, access_for, forge_token, form_token, person_of
 from gitops_bg.web.dashboard.actions import actions_for
 from gitops_bg.web.dashboard.app_page import AppPage, GroupPage
 from gitops_bg.web.dashboard.listing import ROWS, Query, page_of
@@ -81,7 +81,9 @@ class Pages:
 
     def _buttons(self, request: Request, about: AppOrGroup, page: AppPage | GroupPage) -> dict[str, Any]:
         """What makes sense at present, of what the person may; and the gates that they may open or close."""
-        may = {each.command: each for each in actions_for(person_of(request), access_for(request), about)}
+        has_account = bool(forge_token(request))
+        permitted = actions_for(person_of(request), access_for(request), about)
+        may = {each.command: each for each in permitted if has_account or not each.at_forge}
         ways = (
             (AppCommand.CLOSE_GATE if is_open else AppCommand.OPEN_GATE, name) for name, is_open in page.manual_gates
         )

@@ -18,6 +18,7 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.live_views import read_app_view, read_group, troubles_of
 from gitops_bg.agent.operate.apps import AppCommands
+from gitops_bg.agent.operate.personal_forge import PersonalForge
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.dataclass import dataclass
@@ -75,6 +76,10 @@ class Running(Protocol):
     @property
     def group_commands(self) -> GroupCommands:
         """What may be asked of release groups."""
+        ...
+
+    def account(self, _token: str, /) -> PersonalForge:
+        """The account of a person at the forge, by their token there."""
         ...
 
     def readiness_problems(self) -> list[str]:
@@ -175,6 +180,10 @@ class Source:
     def group_commands(self) -> GroupCommands:
         """What may be asked of release groups."""
         return self._running.group_commands
+
+    def account(self, token: str) -> PersonalForge | None:
+        """The account of a person at the forge, by their token there; None where they have none."""
+        return self._running.account(token) if token else None
 
     def changes(self, app: AppKey, row: HistoryRow) -> tuple[Difference, ...]:
         """How the pod templates of an entry differ; nothing where one of the two is nowhere to be found any more."""

@@ -75,6 +75,8 @@ ROWS: dict[str, str | Role] = {
     "/apps/{namespace}/{app}/resume": Role.OPERATOR,
     "/apps/{namespace}/{app}/open-gate": Role.APPROVER,
     "/apps/{namespace}/{app}/close-gate": Role.APPROVER,
+    "/apps/{namespace}/{app}/approve": Role.APPROVER,
+    "/apps/{namespace}/{app}/withdraw-approval": Role.APPROVER,
     "/groups/{namespace}/{group}/promote": Role.OPERATOR,
     "/groups/{namespace}/{group}/rollback": Role.OPERATOR,
     "/groups/{namespace}/{group}/abort": Role.OPERATOR,
@@ -83,6 +85,8 @@ ROWS: dict[str, str | Role] = {
     "/groups/{namespace}/{group}/resume": Role.OPERATOR,
     "/groups/{namespace}/{group}/open-gate": Role.APPROVER,
     "/groups/{namespace}/{group}/close-gate": Role.APPROVER,
+    "/groups/{namespace}/{group}/approve": Role.APPROVER,
+    "/groups/{namespace}/{group}/withdraw-approval": Role.APPROVER,
     "/login": LOGIN,
     "/login/callback": LOGIN,
     "/logout": LOGOUT,
@@ -255,7 +259,7 @@ def test_an_open_page_carries_the_forms_of_its_own_session(matrix: Matrix) -> No
     events: Any = getattr(matrix.routes["/events"].endpoint, "__self__")  # noqa: B009 - a bound method
     person = Person("Ada", "ada@example.com", "https://id.example.com#ada", frozenset(["operators"]), Via.OIDC)
     for token in ("a" * 64, "b" * 64) * 10:  # as the shop changes meanwhile, not each of them finds what was drawn
-        state = {"person": person, "access": Access(RULES), "form_token": token, "reading_only": ""}
+        state = {"person": person, "access": Access(RULES), "form_token": token, "reading_only": "", "forge_token": ""}
         asked = {"type": "http", "method": "GET", "scheme": "https", "server": ("bg.example.com", 443), "headers": []}
         path = {"path": "/apps/shop/web", "query_string": b"", "path_params": {"namespace": "shop", "app": "web"}}
         _, drawn = events._draw(Request({**asked, **path, "state": state}), events._pages.app)

@@ -44,7 +44,7 @@ def test_a_person_promotes_as_themselves(world: Scenario, tmp_path: Path) -> Non
         app = world.app().deploy("v1")
         assert world.agent is not None
         login = login_from(tmp_path / "login.yaml", here, utc_now)
-        with dashboard_server(world.agent, "127.0.0.1", port, login), _browser(here) as browser:
+        with dashboard_server(world.agent, "127.0.0.1", port, login), browser_at(here) as browser:
             web = Buttons(browser, app)
             page = log_in(browser, browser.get(web.path, headers=PAGE), "ada")
             assert (page.status_code, page.url.path) == (200, web.path)
@@ -63,7 +63,7 @@ def test_a_person_promotes_as_themselves(world: Scenario, tmp_path: Path) -> Non
             assert browser.get(web.path, headers={"Accept": "application/json"}).status_code == 401
 
 
-def _browser(address: str) -> httpx.Client:
+def browser_at(address: str) -> httpx.Client:
     """A browser, to which this machine is as safe as https."""
 
     def send_secure_cookies(request: httpx.Request) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.support.forges.state import Comment, PullRequest, State, paged, stamp, tagged
+from tests.support.forges.state import Comment, PullRequest, Review, State, paged, stamp, tagged
 from tests.support.servers.backend import Asked, Reply
 
 _PROJECT = 7
@@ -39,6 +39,8 @@ class GitLab:
             ("PUT", rf"{mr}/(\d+)", self._edit),
             ("PUT", rf"{mr}/(\d+)/merge", self._merge),
             ("GET", rf"{mr}/(\d+)/approvals", self._approvals),
+            ("POST", rf"{mr}/(\d+)/approve", self._approve),
+            ("POST", rf"{mr}/(\d+)/unapprove", self._unapprove),
             ("GET", rf"{mr}/(\d+)/reviewers", self._reviewers),
             ("GET", rf"{mr}/(\d+)/versions", self._versions),
             ("GET", rf"{mr}/(\d+)/notes", self._notes),
@@ -137,6 +139,22 @@ class GitLab:
                 times = {"approved_at": stamp(review.at, True)} if self.tells_times else {}
                 given.append({"user": self._user(review.author), **times})
         return tagged(asked, {"iid": int(number), "approved_by": given})
+
+    def _approve(self, asked: Asked, who: str, number: str) -> Reply:
+        """https://docs.gitlab.com/api/merge_request_approvals/: 409 for another ``sha`` than that of the head."""
+        pull = self._found(number)
+        if asked.json().get("sha", pull.head) != pull.head:
+            return _no(409, f"SHA does not match HEAD of source branch: {pull.head}")
+        pull.reviews.append(Review(self.state.id(), who, "APPROVED", pull.head, self.state.now()))
+        return self._approvals(asked, who, number)
+
+    def _unapprove(self, asked: Asked, who: str, number: str) -> Reply:
+        pull = self._found(number)
+        kept = [review for review in pull.reviews if review.author != who]
+        if len(kept) == len(pull.reviews):
+            return _no(404, "404 Not found")
+        pull.reviews[:] = kept
+        return self._approvals(asked, who, number)
 
     def _reviewers(self, asked: Asked, who: str, number: str) -> Reply:
         pull = self._found(number)

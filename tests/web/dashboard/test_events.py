@@ -65,7 +65,7 @@ class Dashboard:
         return asyncio.run(wait())
 
     async def _first(self, at: str, person: Person) -> str:
-        state = {"person": person, "access": Access(), "form_token": f"token-of-{person.name}"}
+        state = {"person": person, "access": Access(), "form_token": f"token-of-{person.name}", "forge_token": ""}
         scope: dict[str, Any] = {"type": "http", "method": "GET", "path": "/events", "headers": [], "state": state}
         answer = await self.events.stream(Request({**scope, "query_string": f"at={at}".encode()}))
         assert isinstance(answer, StreamingResponse)
