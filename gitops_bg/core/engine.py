@@ -67,6 +67,7 @@ from gitops_bg.core.transitions.decisions import (
 )
 from gitops_bg.core.transitions.journal import answer_main, follow_main, record_main, resume_rollback
 from gitops_bg.core.transitions.notifications import alert_of, enqueue
+from gitops_bg.core.transitions.proving import prove
 from gitops_bg.core.transitions.record import record_departure, remember_last_read, restore_record, update_rollouts
 from gitops_bg.core.transitions.switching import (
     choose_preview,
@@ -129,6 +130,7 @@ TELL: Steps = (
     record_offer,  # the version that the agent itself puts on the promotion branch
     record_state_changes,  # suspended, invalid, adopted, rewritten
     record_departure,  # its folder left main
+    prove,  # for how long the release that serves has served without a break
     update_rollouts,  # when each rollout began, how long it waited, how it ended
     enqueue,  # notify the hooks that listen of what these steps did
 )

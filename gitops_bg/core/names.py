@@ -20,6 +20,10 @@ GROUP_PROMOTION_PREFIX = "gitops-bg/promote-groups/"
 """Of branches that ask for a version of a release group where main takes no commit from the agent. Not below the prefix
 of apps: there, an app of the namespace ``groups`` may have a branch.
 """
+ENTRY_PREFIX = "gitops-bg/enter/"
+"""Of branches that ask for a release in an environment. Not below the prefix of apps: a namespace may be called as an
+environment.
+"""
 PROMOTION_PREFIXES = (PROMOTION_PREFIX, GROUP_PROMOTION_PREFIX)
 
 GROUP = "gitops-bg.dev"
@@ -92,6 +96,15 @@ def asking_branch(subject: AppOrGroup, unique: str) -> str:
     'gitops-bg/ask/shop/web/3f9c'
     """
     return f"gitops-bg/ask/{subject.namespace}/{subject.name}/{unique}"
+
+
+def entry_branch(environment: str, app: AppKey) -> str:
+    """Return the one branch that asks for a release of an app in an environment.
+
+    >>> entry_branch("prod", AppKey("shop", "web"))
+    'gitops-bg/enter/prod/shop/web'
+    """
+    return f"{ENTRY_PREFIX}{environment}/{app.namespace}/{app.name}"
 
 
 def fit(name: str) -> str:

@@ -436,5 +436,6 @@ class World:
             approved_by=approved_by,
             from_tag=origin.tag if origin else "",
             to_tag=to.tag if to else "",
+            release=to.release if to else None,
         )
         return self.with_record(with_entry(self.record, entry))

@@ -9,7 +9,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.core.names import GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
+from gitops_bg.core.names import ENTRY_PREFIX, GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
 from gitops_bg.spec.app.layout import app_of_folder, is_dns_label
 
 # A subset of what git-check-ref-format allows: no option, no `..`, no `@{`, no control character can pass.
@@ -131,6 +131,19 @@ def app_of_branch(branch: str) -> AppKey | None:
     AppKey(namespace='shop', name='cart-v1')
     """
     return _app_named(branch, PROMOTION_PREFIX)
+
+
+def entry_of_branch(branch: str) -> tuple[str, AppKey] | None:
+    """Return the environment and the app of a branch that asks for a release, or None.
+
+    >>> entry_of_branch("gitops-bg/enter/prod/shop/web"), entry_of_branch("gitops-bg/enter/shop/web")
+    (('prod', AppKey(namespace='shop', name='web')), None)
+    """
+    environment, slash, rest = branch.removeprefix(ENTRY_PREFIX).partition("/")
+    if not (branch.startswith(ENTRY_PREFIX) and slash and is_dns_label(environment)):
+        return None
+    app = _app_named(rest, "")
+    return (environment, app) if app else None
 
 
 def group_of_branch(branch: str) -> GroupKey | None:

@@ -5,13 +5,14 @@ from enum import Enum
 from typing import Literal
 
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.proven import EnvironmentInput, ProvenRelease
 from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.journal import NO_JOURNAL, NO_LOOKS, Journal, PollCount
 from gitops_bg.core.model.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.policy_facts import PolicyInput
 from gitops_bg.core.model.statements import Statements
-from gitops_bg.core.model.version import NOT_STORED, ServicePorts, Snapshot, Source
+from gitops_bg.core.model.version import NOT_STORED, ReleaseId, ServicePorts, Snapshot, Source
 
 
 class Missing(Enum):
@@ -42,6 +43,8 @@ class Target:
     source: Source
     pinned: bool = False
     """``app.yaml`` names the version (``revision``), whatever the file of the target says."""
+    release: ReleaseId | None = None
+    """The release that it is made from; None where the repository has no environments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ class LedgerMemory:
     """What live traffic went to when the ledger was written; empty where nobody can tell."""
     legacy: str = ""
     """Of a group: the version before, which was kept warm."""
+    proven: tuple[ProvenRelease, ...] = ()
+    """The releases that were proven here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +157,8 @@ class Desired:
     """The two versions that have the same short digest, in a sentence; empty where all can be told apart
     (``core.checks.versions``).
     """
+    environment: EnvironmentInput | None = None
+    """Its environment, and what is proven before it; None where the repository has no environments."""
     in_candidate: bool = False
     """Whether it is a service of a release group's candidate. No request reaches it that does not name the candidate,
     so policies are asked when the group is promoted, not when its first version comes up.
@@ -161,7 +168,9 @@ class Desired:
         """Return a copy as if main had not been read, so that nothing is concluded from what it says or lacks."""
         none = Missing.UNSEEN
         nothing = replace(self, target=none, primary=none, problems=(), in_git=True, memory=None)
-        shared = replace(nothing, auxiliary_objects=(), autoscaler=None, route=None, whole=False, policing=None)
+        shared = replace(
+            nothing, auxiliary_objects=(), autoscaler=None, route=None, whole=False, policing=None, environment=None
+        )
         return replace(shared, ports=(), journal=NO_JOURNAL, looks=NO_LOOKS)
 
     @property

@@ -252,6 +252,17 @@ EVENTS: Mapping[Event, EventRow] = {
         sentence="it has what another one had, whose folder left main",
         reason="TakenOver",
     ),
+    Event.PROVEN: EventRow(
+        verb="has proven",
+        sentence="the release of {to} is proven for later environments",
+        reason="ReleaseProven",
+    ),
+    Event.ENTERED: EventRow(
+        verb="takes in",
+        asks="take",
+        sentence="another release came into its environment",
+        reason="ReleaseEntered",
+    ),
 }
 """Every event; docs/reference/events.md has the same table."""
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Self
 
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.proven import Proving
 from gitops_bg.core.model.analysis import Analyses, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage
@@ -29,7 +30,7 @@ from gitops_bg.core.model.statements import (
     with_statement,
     without,
 )
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import ReleaseId, Version
 
 
 class Event(StrEnum):
@@ -77,6 +78,8 @@ class Event(StrEnum):
     SERVICE_REMOVED = "service-removed"
     ROUTES_MOVED = "routes-moved"
     TAKEN_OVER = "taken-over"
+    PROVEN = "proven"
+    ENTERED = "entered"
 
 
 class SwitchKind(StrEnum):
@@ -113,6 +116,8 @@ class LedgerEntry:
     from_tag: str = ""
     to_tag: str = ""
     """`Version.tag` of the two; empty for a version of a group."""
+    release: ReleaseId | None = None
+    """The release of the version that it leads to; None where the repository has no environments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +382,7 @@ class OperatorState:
 MOST_ANSWERED = 20
 """How many ids of requests a record keeps: more than can wait at once (`requests_of`)."""
 
-Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState | LastRead
+Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState | LastRead | Proving
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,6 +472,7 @@ class Record(Delivery):
     routing: Routing = Routing()
     git: SeenInGit = SeenInGit()
     last_read: LastRead = LastRead()
+    proving: Proving = Proving()
     adopted: Adopted | None = None
     """What served before the agent did; None where nothing was taken over."""
     release: str = ""

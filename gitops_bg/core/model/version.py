@@ -291,6 +291,8 @@ class Version:
     """The tag of its first image, by which its author knows it, also once its template is forgotten; empty where that
     has none.
     """
+    release: ReleaseId | None = None
+    """The release that it serves; None where the repository has no environments."""
 
     @property
     def digest(self) -> str:

@@ -8,8 +8,10 @@ wait for; last, what only the engine waits for. Nothing here decides anything.
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from gitops_bg.core.checks import proving
 from gitops_bg.core.checks.adoption import is_adopting, is_releasing, may_go_at, watched_deployment
 from gitops_bg.core.checks.auxiliary import has_http_route, waits_for_former, why_not_moved
+from gitops_bg.core.checks.entering import entry_choice
 from gitops_bg.core.checks.gates import gates_before_commit, gates_to_show, standing_gates
 from gitops_bg.core.checks.git import moments_of_merges
 from gitops_bg.core.checks.onboarding import ends_at, exposures, leads_still
@@ -32,7 +34,7 @@ GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", 
 """The waits besides gates that are shown."""
 
 MESSAGE, FORMER_SERVICE, MERGE, AUXILIARY = "message", "formerService", "merge", "auxiliary"
-ADOPTION, CONTEST, EXPOSURE = "adoption", "contest", "exposure"
+ADOPTION, CONTEST, EXPOSURE, RELEASE = "adoption", "contest", "exposure", "release"
 """The waits of the engine alone."""
 
 LOOK_SOON = timedelta(seconds=3)
@@ -113,6 +115,8 @@ def _of_what_serves(world: World) -> Iterator[Deadline]:
         ready, ends = world.available(active.digest), stabilization_ends(world, active.stabilization)
         reason = f"{ready} of {active.stabilization.pods} pods available: rolled back at its end"
         yield Deadline(PROBATION, active, reason, ends, shown=active.stabilization.unready)
+    if active and (coming := entry_choice(world).waits):
+        yield Deadline(RELEASE, active, coming, None)
     if active and not _fails(active) and world.full_size and not world.available(active.digest):
         yield Deadline(GateKind.AVAILABILITY, active, "none of its pods is available, and it is live", None)
     if restart:
@@ -168,6 +172,8 @@ def _unseen(world: World) -> Iterator[Deadline]:
     yield from _adoptions(world)
     if exposures(world):
         yield _hidden(EXPOSURE, "Services of others are looked at again", world.now + LOOK_AGAIN)
+    if proven_at := proving.next_moment(world):
+        yield Deadline(RELEASE, None, "its release is proven for longer", proven_at, shown=False)
     for moment in pauses(world):
         yield _hidden(CONTEST, "what somebody else changes again and again is repaired", moment)
     for moment in former_moments(world):

@@ -257,6 +257,7 @@ def _recalled(world: World) -> World:
         last_version=max(record.last_version, memory.last_version),
         routing=replace(record.routing, activations=(*known, *record.routing.activations)),
         git=replace(record.git, primary_by=record.git.primary_by or memory.primary_by),
+        proving=replace(record.proving, proven=record.proving.proven or memory.proven),
         versions=tuple(_served(world, each) if each.digest in known else each for each in record.versions),
     )
     return world.with_record(record)

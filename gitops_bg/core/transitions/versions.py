@@ -18,6 +18,7 @@ from gitops_bg.core.model.record import Event, Restart
 from gitops_bg.core.model.statements import Hold, Says
 from gitops_bg.core.model.version import (
     UNKNOWN,
+    ReleaseId,
     Retirement,
     Snapshot,
     Source,
@@ -147,7 +148,9 @@ PAST_DIGESTS = 100
 """How many digests of versions that served a record keeps, in addition to those of its versions."""
 
 
-def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) -> World:
+def register(
+    world: World, snapshot: Snapshot, source: Source, number: int = 0, release: ReleaseId | None = None
+) -> World:
     """Give a snapshot that the record does not know a version, a color and a rollout of its own.
 
     ``number``, or the one that the ledger knows, is kept where it is free, so that Git and a rebuilt cluster agree.
@@ -169,6 +172,7 @@ def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) 
         activated_at=world.now if served else None,
         left_at=world.now if served else None,
         tag=tag_of(snapshot.text),
+        release=release,
     )
     record = replace(record, rollout=version.rollout, last_version=max(record.last_version, number))
     return world.with_record(record.with_version(version))
@@ -182,7 +186,9 @@ def _number_before(world: World, digest: str) -> int:
     return dict(memory.numbers).get(digest, 0) if memory else 0
 
 
-def start_rollout(world: World, version: Version, source: Source | None = None) -> World:
+def start_rollout(
+    world: World, version: Version, source: Source | None = None, release: ReleaseId | None = None
+) -> World:
     """Begin a new, numbered attempt to promote a known version; nothing of an earlier attempt counts."""
     started = replace(
         version,
@@ -191,6 +197,7 @@ def start_rollout(world: World, version: Version, source: Source | None = None) 
         retirement=None,
         color=next_color(world),
         source=source or version.source,
+        release=release or version.release,
         rollout=world.record.rollout + 1,
         rollout_started_at=world.now,
         available_since=None,
@@ -224,9 +231,10 @@ def _follow_target(world: World) -> World:
     if objection and objection.lifted is Says.PASSED_OVER:
         return _hold_again(world, target, objection)
     if version is None:
-        world = register(lift_others(world, digest, "the target names a new version"), target.snapshot, target.source)
+        world = lift_others(world, digest, "the target names a new version")
+        world = register(world, target.snapshot, target.source, release=target.release)
     else:
-        world = start_rollout(world, version, target.source)
+        world = start_rollout(world, version, target.source, target.release)
     return world.with_ledger_entry(
         Event.CANDIDATE,
         to=world.record.version(digest),
@@ -241,7 +249,7 @@ def _hold_again(world: World, target: Target, objection: Hold) -> World:
     """Put the hold that a newer target had lifted back: naming the version again does not clear it."""
     digest = world.resolve(target.snapshot)
     if world.record.version(digest) is None:
-        world = register(world, target.snapshot, target.source)
+        world = register(world, target.snapshot, target.source, release=target.release)
     version, known = world.record.version(digest), objection.reason.removeprefix(AGAIN)
     if version is None:
         return world

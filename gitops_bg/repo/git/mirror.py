@@ -12,7 +12,7 @@ from cachetools import LRUCache
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.main import VerificationFailure
-from gitops_bg.core.names import PROMOTION_PREFIXES
+from gitops_bg.core.names import ENTRY_PREFIX, PROMOTION_PREFIXES
 from gitops_bg.repo.git.directory import Lock, MirrorDirectory, Tidying, locked
 from gitops_bg.repo.git.errors import BranchMissing, MirrorBroken, RemoteMoved, RemoteUnreachable, TooLarge
 from gitops_bg.repo.git.objects import CommitObjects, ObjectHeader, Objects
@@ -26,6 +26,7 @@ from gitops_bg.repo.settings import (
     TRACKING_PREFIX,
     RepositorySettings,
     app_of_branch,
+    entry_of_branch,
     group_of_branch,
     is_commit_id,
 )
@@ -68,6 +69,10 @@ class Mirror:
         """Whether the remote has more branches like ours than are read; then only main and the ledger are followed."""
         self.settled = True
         """Whether everything of the remote's last answer was followed that can be."""
+        self.former = frozenset[str]()
+        """The branches of the ledgers of clusters before this one, which are followed as well."""
+        self.environment = ""
+        """The environment of this cluster, whose branches that ask for a release are followed; empty: it has none."""
         self.admits: Callable[[Collection[str], str], Collection[str]] = lambda names, _: names
         """Which of these branches concern anything that main has at a commit; anybody can make others."""
         self.doubt_of: Callable[[str], VerificationFailure | None] = lambda _: None
@@ -130,10 +135,10 @@ class Mirror:
 
     def advertised(self) -> bytes:
         """Return the remote's answer about our branches, unparsed: equal bytes mean that nothing moved."""
-        guests = tuple(f"{each}*" for each in PROMOTION_PREFIXES)
-        answer = self._advertised(*guests)
+        prefixes = (*PROMOTION_PREFIXES, *([f"{ENTRY_PREFIX}{self.environment}/"] if self.environment else []))
+        answer = self._advertised(*self._ledgers_before, *(f"{each}*" for each in prefixes))
         self.crowded = answer.status != 0
-        return self._advertised().output if self.crowded else answer.output
+        return self._advertised(*self._ledgers_before).output if self.crowded else answer.output
 
     def _advertised(self, *more: str) -> Finished:
         wanted = (*self._own, *more)
@@ -151,7 +156,14 @@ class Mirror:
         return {name: commit for name, commit in branches if name in self._own or self._is_ours(name)}
 
     def _is_ours(self, branch: str) -> bool:
-        return app_of_branch(branch) is not None or group_of_branch(branch) is not None
+        if branch in self.former or app_of_branch(branch) is not None or group_of_branch(branch) is not None:
+            return True
+        entry = entry_of_branch(branch)
+        return entry is not None and entry[0] == self.environment
+
+    @property
+    def _ledgers_before(self) -> list[str]:
+        return sorted(self.former - {self.settings.state_branch})
 
     def clusters(self) -> list[str]:
         """Return the clusters that have a ledger on the remote, asked now."""
@@ -209,7 +221,8 @@ class Mirror:
         self._unread = {name: found for name, found in self._unread.items() if self._stays(name, found, remote)}
         own = {name: commit for name, commit in remote.items() if name in ours and name not in self._unread}
         head = self._follow_own(own).get(main, "")
-        others = {name: commit for name, commit in remote.items() if name not in ours}
+        self._follow_ledgers({name: remote[name] for name in self._ledgers_before if name in remote})
+        others = {name: commit for name, commit in remote.items() if name not in ours and name not in self.former}
         wanted = self.admits(others, head) if others else ()
         guests = {name: commit for name, commit in others.items() if name in wanted}
         if not self.crowded:
@@ -266,6 +279,20 @@ class Mirror:
                 remote = {name: there[name] for name in remote if name in there}
             else:
                 return self.tracked()
+
+    def _follow_ledgers(self, remote: Mapping[str, str]) -> None:
+        """Follow the ledgers of clusters before this one, within limits: one that cannot be read keeps nothing else.
+
+        One that is gone is not known: nothing of it counts any more.
+        """
+        before = self.tracked()
+        self.forget([name for name in self._ledgers_before if name in before and name not in remote])
+        moved = [name for name, commit in remote.items() if before.get(name) != commit and name not in self._unread]
+        if not moved:
+            return
+        asked = monotonic()
+        for name, why in self.fetch_each(moved).items():
+            self._unread[name] = _Unread(remote[name], why, asked, lasts=False)
 
     def _follow_guests(self, remote: Mapping[str, str]) -> None:
         """Follow the branches that anybody writes, within narrow limits; note which of them cannot be read."""

@@ -195,6 +195,18 @@ class Ledger:
         return self._documents(files.blobs, files)
 
     @locked
+    def files(self) -> Mapping[AppOrGroup, str]:
+        """Return the ids of the files of all apps and groups, as the agent itself wrote them last: equal ids are equal
+        files.
+        """
+        return self._at(self._branch.seen()).blobs
+
+    @locked
+    def documents_of(self, subjects: Iterable[AppOrGroup]) -> Mapping[AppOrGroup, LedgerDocument]:
+        """Return the files of these, as `documents`."""
+        return self._documents(subjects, self._at(self._branch.seen()))
+
+    @locked
     def unproven(self) -> str:
         """Why nobody can prove that the agent of its cluster wrote it; empty where that is as sure as it can be."""
         view = self._branch.seen()
@@ -330,6 +342,20 @@ class ClusterLedger:
         return replace(self, documents=documents, doubts=doubts)
 
 
+@dataclass(frozen=True, slots=True)
+class FollowedLedger:
+    """The ledger of a cluster before this one, as last followed; its files are read when they are asked for."""
+
+    cluster: str
+    written: datetime | None = None
+    """When its agent wrote last, by its own clock."""
+    trouble: str = ""
+    """Why nothing of it counts; empty where it does."""
+    files: Mapping[AppOrGroup, str] = field(default_factory=dict)
+    """The id of the file of each app and group."""
+    documents_of: Callable[[Iterable[AppOrGroup]], Mapping[AppOrGroup, LedgerDocument]] = lambda _: {}
+
+
 class Ledgers:
     """The ledgers of all clusters of the repository. Reading them needs no access to any cluster."""
 
@@ -345,6 +371,27 @@ class Ledgers:
         the others. The remote says without the lock where they are: polls and pushes do not wait for that.
         """
         return self._fetched(self._mirror.ledgers())
+
+    @locked
+    def of(self, clusters: Iterable[str]) -> dict[str, "FollowedLedger"]:
+        """Return the ledgers of clusters before this one, as last followed (`Mirror.former`): asks nobody."""
+        return {cluster: self._followed(cluster) for cluster in clusters}
+
+    def _followed(self, cluster: str) -> "FollowedLedger":
+        name = f"{STATE_PREFIX}{cluster}"
+        ledger = self._known.setdefault(cluster, self._ledger_of(cluster))
+        if name not in self._mirror.tracked():
+            why = self._mirror.unread(name) or "its agent has written none yet, or somebody deleted its branch"
+            return FollowedLedger(cluster, trouble=why)
+        try:
+            (_, own), blobs = ledger.looked_at(), ledger.files()
+            made = self._details.of([own])[own] if own else None
+        except GitopsBgError as error:
+            return FollowedLedger(cluster, trouble=str(error))
+        trouble = self._mirror.unread(name) or ledger.trouble() or ledger.unproven()
+        if not own:
+            trouble = trouble or "nothing on its branch is by its agent"
+        return FollowedLedger(cluster, made.date if made else None, trouble, blobs, ledger.documents_of)
 
     @locked
     def _fetched(self, remote: Mapping[str, str]) -> tuple[ClusterLedger, ...]:

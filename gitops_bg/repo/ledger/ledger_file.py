@@ -10,6 +10,7 @@ from itertools import chain, pairwise
 from typing import Any
 
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.proven import ProvenRelease
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.core.groups.model import VersionStage, version_number
@@ -17,9 +18,9 @@ from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.statements import ANSWERS, Cause, Hold, Says, Statement, Statements, holds, unwanted
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Stage, SubjectKind, Version
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, ReleaseId, Stage, SubjectKind, Version
 from gitops_bg.repo.settings import is_app
-from gitops_bg.spec.codec import from_json
+from gitops_bg.spec.codec import from_json, to_json
 
 # --- entries, whoever they are about ---
 
@@ -155,6 +156,7 @@ class VersionState:
     since: datetime | None = None
     """When live traffic came to it; None for a candidate."""
     tag: str = ""
+    release: ReleaseId | None = None
     """As of a `Version`."""
 
     @property
@@ -180,6 +182,8 @@ class SubjectState:
     """The commit that brought the ``primary.yaml`` of that time into main."""
     legacy: VersionState | None = None
     """Of a group: the version before, which is kept warm."""
+    proven: tuple[ProvenRelease, ...] = ()
+    """The releases that are proven in this cluster, oldest first: later environments take them in by that."""
 
     @property
     def holds(self) -> tuple[Hold, ...]:
@@ -215,7 +219,7 @@ class LedgerDocument:
         """What may be believed of it where nobody can prove who wrote it: what holds versions up, and nothing that lets
         one pass.
         """
-        return replace(self, state=replace(self.state, served=(), primary_by=""))
+        return replace(self, state=replace(self.state, served=(), primary_by="", proven=()))
 
     @property
     def memory(self) -> LedgerMemory:
@@ -233,6 +237,7 @@ class LedgerDocument:
             state.primary_by,
             self._believed(state.active),
             self._believed(state.legacy),
+            state.proven,
         )
 
     def _believed(self, version: VersionState | None) -> str:
@@ -274,6 +279,7 @@ def _of_app(record: Record) -> SubjectState:
         statements=unwanted(record.statements),
         served=record.routing.activations,
         primary_by=record.git.primary_by,
+        proven=record.proving.proven,
     )
 
 
@@ -286,6 +292,7 @@ def _version_state(version: Version) -> VersionState:
         version.source.commit,
         version.activated_at,
         version.tag,
+        version.release,
     )
 
 
@@ -310,6 +317,7 @@ def render(document: LedgerDocument) -> bytes:
         "served": list(state.served),
         "sequence": document.position.sequence,
         "statements": [_statement_json(each) for each in state.statements],
+        **({"proven": [to_json(each) for each in state.proven]} if state.proven else {}),
     }
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode(errors="replace")
 
@@ -327,6 +335,7 @@ def parse(text: bytes) -> LedgerDocument:
             legacy=_version_of(value["legacy"]),
             served=tuple(_text(version) for version in value["served"]),
             primary_by=_text(value["primaryBy"]),
+            proven=tuple(from_json(ProvenRelease, each) for each in value.get("proven", ())),
         )
         history = tuple(_published(entry) for entry in value["history"])
         position = Position(_text(value["epoch"]), _number(value["sequence"]))
@@ -404,6 +413,7 @@ def _version_json(version: VersionState | None) -> dict[str, Any] | None:
             "sourceCommit": version.source_commit,
             "since": version.since,
             "tag": version.tag,
+            "release": to_json(version.release) if version.release else None,
         }
     )
 
@@ -425,12 +435,14 @@ _ENTRY_FIELDS = {
     "by": "by",
     "reason": "reason",
     "approved_by": "approvedBy",
+    "release": "release",
 }
 
 
 def _entry_json(published: PublishedEntry) -> dict[str, Any]:
     entry = published.entry
     fields = {name: getattr(entry, field) for field, name in _ENTRY_FIELDS.items()}
+    fields["release"] = to_json(entry.release) if entry.release else None
     return _plain(
         {"epoch": published.epoch, "sequence": entry.sequence, "at": entry.at, "event": entry.event, **fields}
     )

@@ -16,7 +16,7 @@ from gitops_bg.repo.read.app_index import AppIndex, groups_at
 from gitops_bg.repo.read.changes import Trees
 from gitops_bg.repo.read.files import Blobs, File, Files, TreeEntry, blobs_in_tree
 from gitops_bg.repo.read.mainline import BranchPoints
-from gitops_bg.repo.settings import app_of_branch, group_of_branch
+from gitops_bg.repo.settings import app_of_branch, entry_of_branch, group_of_branch
 from gitops_bg.spec.app.layout import PRIMARY_FILE, Places
 
 
@@ -36,7 +36,7 @@ class ConcernedBranches:
         """
         followed = self._mirror.tracked()
         strange = [name for name in branches if name not in followed]
-        named = {name: app_of_branch(name) or group_of_branch(name) for name in strange}
+        named = {name: app_of_branch(name) or group_of_branch(name) or _entered(name) for name in strange}
         apps, hidden = self._index.at(head) if head else {}, self._index.hidden(head) if head else None
         groups = groups_at(self._trees, head) if any(isinstance(one, GroupKey) for one in named.values()) else {}
         found = {name for name in branches if name in followed}
@@ -48,6 +48,11 @@ class ConcernedBranches:
             if known:
                 found.add(name)
         return found
+
+
+def _entered(branch: str) -> AppKey | None:
+    entry = entry_of_branch(branch)
+    return entry[1] if entry else None
 
 
 _MESSAGES = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", "--format=%H%x00%B%x00", "--stdin")

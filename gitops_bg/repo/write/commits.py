@@ -20,7 +20,7 @@ from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.version import AppOrGroup, SubjectKind, version_name
+from gitops_bg.core.model.version import AppOrGroup, ReleaseId, SubjectKind, version_name
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.runner import Finished, GitFailed
@@ -288,6 +288,12 @@ class Movement(Generic[About_co]):
     reason: str = ""
     approved_by: tuple[str, ...] = ()
     """Who approved it, a trailer each."""
+    release: ReleaseId | None = None
+    """The release that it is about, or that its version serves."""
+    environment: str = ""
+    """The environment that the release comes into."""
+    skipped: tuple[str, ...] = ()
+    """The environments that it passes by, a trailer each."""
     overrides: tuple[str, ...] = ()
     """The policies in spite of which it is requested (policies.md §6)."""
     requester: Requester | None = None
@@ -321,6 +327,7 @@ def of_entry(subject: Of, entry: LedgerEntry) -> Movement[Of]:
         by=entry.by,
         reason=entry.reason,
         approved_by=entry.approved_by,
+        release=entry.release,
     )
 
 
@@ -389,6 +396,9 @@ def trailers(movement: Movement[Of]) -> list[str]:
         ("Bg-Event", movement.event),
         ("Bg-From", _version(movement.from_version, movement.from_digest)),
         ("Bg-To", _version(movement.to_version, movement.to_digest)),
+        ("Bg-Release", str(movement.release or "")),
+        ("Bg-Environment", movement.environment),
+        *(("Bg-Skipped", each) for each in movement.skipped),
         ("Bg-Source-Commit", movement.source_commit),
         ("Bg-Commit", movement.commit),
         ("Bg-Rollout", str(movement.rollout) if movement.rollout else ""),
@@ -420,7 +430,9 @@ def _sentence(movement: Movement[Of], verb: str) -> str:
 
 
 def _span(movement: Movement[Of]) -> str:
-    """From which version to which; empty without any version."""
+    """From which version to which, or which release where; empty without any version."""
+    if movement.environment and movement.release is not None:
+        return f"{movement.release.name} in {one_line(movement.environment)}"
     origin = version_name(movement.from_version, movement.from_digest, movement.from_tag)
     goal = version_name(movement.to_version, movement.to_digest, movement.to_tag)
     return one_line(" → ".join(filter(None, (origin, goal))))

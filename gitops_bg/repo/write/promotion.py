@@ -44,13 +44,12 @@ class SharedBranches:
         self.lock = mirror.lock
         self._pusher = pusher
 
-    def seen(self, heads: Mapping[Who, str | None]) -> dict[str, str]:
+    def seen(self, heads: Heads) -> dict[str, str]:
         """Return the head of each branch that a change was decided from: the given one, empty for no branch; None: the
         one that was fetched last.
         """
         standing = self._mirror.standing()
-        named = {promotion_branch(who): head for who, head in heads.items()}
-        return {name: standing.get(name, "") if head is None else head for name, head in named.items()}
+        return {name: standing.get(name, "") if head is None else head for name, head in heads.items()}
 
     def write(
         self,
@@ -89,7 +88,12 @@ class SharedBranches:
 
     @locked
     def withdraw(self, heads: Mapping[Who, str | None]) -> None:
-        """Delete the branches of these apps and groups, where they exist (`seen`). Raises as ``write``."""
+        """Delete the promotion branches of these apps and groups, where they exist (`seen`). Raises as ``write``."""
+        self.delete({promotion_branch(who): head for who, head in heads.items()})
+
+    @locked
+    def delete(self, heads: Heads) -> None:
+        """Delete these branches, where they exist (`seen`). Raises as ``write``."""
         seen = self.seen(heads)
         self.write(seen, lambda: dict.fromkeys(sorted(seen.keys() & self._mirror.standing().keys())))
 
@@ -163,7 +167,7 @@ class GroupBranches:
             offered = Edited(head, changed=not is_there, paths=frozenset(changed))
             return {} if is_there else {name: commit}
 
-        self._branches.write(self._branches.seen({group: seen}), wanted)
+        self._branches.write(self._branches.seen({name: seen}), wanted)
         return offered
 
     @locked
@@ -199,8 +203,18 @@ Who_co = TypeVar("Who_co", bound=AppOrGroup, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a release comes in: the path of ``release.yaml``, and the branch that asks for it."""
+
+    path: str
+    branch: str
+
+
+@dataclass(frozen=True, slots=True)
 class PrimaryChange(Generic[Who_co]):
-    """``primary.yaml`` of an app, or ``group.yaml``, should have ``content``; ``movement`` says why."""
+    """``primary.yaml`` of an app, ``group.yaml``, or ``release.yaml`` of an environment should have ``content``;
+    ``movement`` says why.
+    """
 
     content: bytes
     decided_from: str
@@ -210,11 +224,18 @@ class PrimaryChange(Generic[Who_co]):
     """The head of the promotion branch that the change was decided from, empty for no branch; None: the one that was
     fetched when the change is offered.
     """
+    entry: Entry | None = None
+    """The file that it is about instead: ``release.yaml`` of an environment."""
 
     @property
     def subject(self) -> Who_co:
         """The app or the group of the change."""
         return self.movement.subject
+
+    @property
+    def branch(self) -> str:
+        """The branch that offers it."""
+        return self.entry.branch if self.entry is not None else promotion_branch(self.subject)
 
 
 PrimaryChanges = Sequence[PrimaryChange[AppOrGroup]]
@@ -295,7 +316,7 @@ class Promotions:
         are written then.
         """
         done: dict[AppOrGroup, PrimaryOutcome] = {}
-        left = {promotion_branch(change.subject): change for change in changes}
+        left = {change.branch: change for change in changes}
 
         def wanted() -> Heads:
             base = self._trunk.base()
@@ -304,12 +325,12 @@ class Promotions:
             done.update({**outcomes, **standing})
             fresh = [change for change in pending if change.subject not in standing]
             commits = self._committer.build(self._drafts(fresh, base, repeat(base)))
-            return {promotion_branch(change.subject): commit for change, commit in zip(fresh, commits, strict=True)}
+            return {change.branch: commit for change, commit in zip(fresh, commits, strict=True)}
 
         def took(name: str, commit: str | None) -> None:
             done[left.pop(name).subject] = PrimaryOutcome(PrimaryResult.COMMITTED, commit or "")
 
-        self._branches.write(self._branches.seen({change.subject: change.seen for change in changes}), wanted, took)
+        self._branches.write(self._branches.seen({change.branch: change.seen for change in changes}), wanted, took)
         return done
 
     def _derived(
@@ -320,7 +341,7 @@ class Promotions:
         entries = self._entries(changes, base)
         stale = self._stale(changes, base)
         for change in changes:
-            files, name = entries[change.subject], _file_of(change.subject)
+            files, name = entries[change.subject], _file_of(change)
             if name in files and files[name].blob == blob_id(change.content, base):
                 outcomes[change.subject] = PrimaryOutcome(PrimaryResult.UNCHANGED, base)
             elif not files or change.subject in stale:
@@ -331,7 +352,7 @@ class Promotions:
 
     def _entries(self, changes: PrimaryChanges, commit: str) -> dict[AppOrGroup, dict[str, TreeEntry]]:
         """The files of the folders of apps at a commit, and the ``group.yaml`` of groups."""
-        subjects = [change.subject for change in changes]
+        subjects = [change.subject for change in changes if change.entry is None]
         apps = self._files.entries((each for each in subjects if isinstance(each, AppKey)), commit)
         found: dict[AppOrGroup, dict[str, TreeEntry]] = dict(apps.items())
         paths = {each: group_file(each) for each in subjects if isinstance(each, GroupKey)}
@@ -339,6 +360,18 @@ class Promotions:
         for group, path in paths.items():
             node = nodes.get(path, NOTHING)
             found[group] = {GROUP_FILE: TreeEntry(path, node.mode, node.id)} if node.id else {}
+        return found | self._releases(changes, commit)
+
+    def _releases(self, changes: PrimaryChanges, commit: str) -> dict[AppOrGroup, dict[str, TreeEntry]]:
+        """The ``release.yaml`` of environments at a commit, where there are any, of apps that main has."""
+        paths = {change.subject: change.entry.path for change in changes if change.entry is not None}
+        folders = {subject: path.rpartition("/")[0] for subject, path in paths.items()}
+        there, nodes = (self._trees.at(commit, each) if paths else {} for each in (folders.values(), paths.values()))
+        found: dict[AppOrGroup, dict[str, TreeEntry]] = {}
+        for subject, path in paths.items():
+            node = nodes.get(path, NOTHING)
+            named = {path if node.id else "": TreeEntry(path, node.mode, node.id)}
+            found[subject] = named if there.get(folders[subject], NOTHING).folder else {}
         return found
 
     def _stale(self, changes: PrimaryChanges, base: str) -> set[AppOrGroup]:
@@ -358,7 +391,8 @@ class Promotions:
 
     def _before(self, changes: PrimaryChanges, base: str) -> dict[AppOrGroup, str | None]:
         """The blobs of the files at a commit; None where there is none."""
-        found = {who: names.get(_file_of(who)) for who, names in self._entries(changes, base).items()}
+        names = {change.subject: _file_of(change) for change in changes}
+        found = {who: entries.get(names[who]) for who, entries in self._entries(changes, base).items()}
         return {who: entry.blob if entry else None for who, entry in found.items()}
 
     def _drafts(self, changes: PrimaryChanges, base: str, parents: Iterable[str | int]) -> list[CommitDraft]:
@@ -372,7 +406,9 @@ class Promotions:
     def _draft(self, change: PrimaryChange[AppOrGroup], before: bytes, parent: str | int) -> CommitDraft:
         subject, cluster = change.subject, self._mirror.settings.named_cluster
         changes: Sequence[ConfigurationChange] = ()
-        if isinstance(subject, GroupKey):
+        if change.entry is not None:
+            path = change.entry.path
+        elif isinstance(subject, GroupKey):
             path = group_file(subject)
         else:
             path = self._index.places.file(subject, PRIMARY_FILE)
@@ -387,13 +423,29 @@ class Promotions:
         standing = {}
         for change in changes:
             subject = change.subject
-            if isinstance(subject, GroupKey):
+            if change.entry is not None:
+                head = self._offered_release(change.entry, change.content, before[subject], heads)
+            elif isinstance(subject, GroupKey):
                 head = self._offered_of_group(change, subject, heads.get(promotion_branch(subject), ""))
             else:
                 head = self._offered_of_app(change, offers.get(subject), before[subject])
             if head:
                 standing[subject] = PrimaryOutcome(PrimaryResult.UNCHANGED, head)
         return standing
+
+    def _offered_release(self, entry: Entry, content: bytes, before: str | None, heads: Mapping[str, str]) -> str:
+        """The head of the branch that asks for a release, where it has that, as one commit on top of a main whose file
+        is still the same; empty where it has not.
+        """
+        head = heads.get(entry.branch, "")
+        found = self._mirror.commits([head]).get(head) if head else None
+        if found is None or len(found.parents) != 1:
+            return ""
+        main, nodes = heads.get(self._mirror.settings.branch, ""), self._trees.at(head, [entry.path])
+        base = self._trees.at(found.parents[0], [entry.path]).get(entry.path, NOTHING).id or None
+        is_on_main = self._mirror.is_ancestor(found.parents[0], main)
+        is_same = nodes.get(entry.path, NOTHING).id == blob_id(content, head)
+        return head if is_same and is_on_main and base == before else ""
 
     def _offered_of_app(self, change: PrimaryChange[AppOrGroup], offer: OfferedBlobs | None, before: str | None) -> str:
         """The head of the promotion branch that offers a change already; empty where none does."""
@@ -408,5 +460,7 @@ class Promotions:
         return head if head and blob == blob_id(change.content, head) else ""
 
 
-def _file_of(subject: AppOrGroup) -> str:
-    return GROUP_FILE if isinstance(subject, GroupKey) else PRIMARY_FILE
+def _file_of(change: PrimaryChange[AppOrGroup]) -> str:
+    if change.entry is not None:
+        return change.entry.path
+    return GROUP_FILE if isinstance(change.subject, GroupKey) else PRIMARY_FILE

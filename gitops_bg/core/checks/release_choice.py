@@ -1,0 +1,157 @@
+"""Which release comes into an environment next, and what it waits for: from what the agents of the clusters before it
+have said, and nothing else (decision 113). Decides nothing about live traffic, and so keeps no way back.
+
+A release comes in once it is proven in all environments that this one follows, is not on hold, and is newer by main's
+own line than the one that is here. Nobody's clock is compared with another one's: a cluster says itself that the time
+is over.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gitops_bg.core.checks.policy_rules import length
+from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.model import Newer
+from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, Former, KnownRelease, newest_first
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What this environment does with the release that is in it."""
+
+    held: tuple[tuple[str, str], ...] = ()
+    """The releases on hold here, by their digests, each with why."""
+    on_its_way: str = ""
+    """What the release that came in last is doing, until it serves for good, or is given up; empty: that is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The answer: what comes in now, and what is waited for."""
+
+    release: KnownRelease | None = None
+    """None where nothing comes in now."""
+    waits: str = ""
+    """What a newer release waits for before it comes in, in a sentence; empty where none is in sight."""
+    until: datetime | None = None
+    """When that may be over at the earliest, by the clock of the cluster that it waits for."""
+
+
+NOTHING = Choice()
+
+
+def choose(environment: EnvironmentInput, here: Here = Here()) -> Choice:  # noqa: B008 - frozen
+    """Return which release comes into an environment now, and what the next one waits for."""
+    if not environment.formers:
+        return NOTHING
+    if environment.unclear:
+        return Choice(waits=environment.unclear)
+    chosen = _newest_proven(environment, here)
+    if chosen is None:
+        return _in_sight(environment, here)
+    if environment.newer is Newer.WAIT and here.on_its_way:
+        return Choice(waits=f"{chosen.id.name} is proven, and waits until {here.on_its_way} (newer: wait)")
+    return replace(_in_sight(replace(environment, entered=chosen), here), release=chosen)
+
+
+def _newest_proven(environment: EnvironmentInput, here: Here) -> KnownRelease | None:
+    held = dict((*environment.held, *here.held))
+    for each in newest_first(environment.known):
+        if is_newer(environment, each) and each.id.digest not in held and not missing_proof(environment, each):
+            return each
+    return None
+
+
+def is_newer(environment: EnvironmentInput, release: KnownRelease) -> bool:
+    """Return whether main has a release that came into it after the one that is here: order is known, never guessed."""
+    here = environment.entered
+    if release.landed is None or (here is not None and here.landed is None):
+        return False
+    return here is None or here.landed is None or release.landed > here.landed
+
+
+def missing_proof(environment: EnvironmentInput, release: KnownRelease) -> tuple[str, ...]:
+    """Return what keeps a release from being proven before it comes here, a sentence for each environment."""
+    found = (_missing(former, release) for former in environment.formers)
+    return tuple(sentence for sentence in found if sentence)
+
+
+def _missing(former: Former, release: KnownRelease) -> str:
+    """What keeps a release from being proven in an environment; empty where it is."""
+    lacking = [each for each in former.clusters if not is_proven_in(former, each, release)]
+    enough = len(lacking) < len(former.clusters) if former.in_any else not lacking
+    if former.clusters and enough:
+        return ""
+    whom = lacking[:1] if former.in_any else lacking
+    said = "; ".join(_of_cluster(former, each, release) for each in whom) or "it has no clusters"
+    return f"{former.name}: {said}"
+
+
+def is_proven_in(former: Former, report: ClusterReport, release: KnownRelease) -> bool:
+    """Return whether a cluster of a former environment says that a release is proven there for long enough."""
+    if report.trouble:
+        return False
+    proof = (each for each in report.proven if each.is_of(release.id.digest, release.commit))
+    return any(each.seconds >= former.seconds for each in proof)
+
+
+def _serves(report: ClusterReport, release: KnownRelease) -> bool:
+    is_same = report.serves is not None and report.serves.digest == release.id.digest
+    return is_same and report.serves_of == release.commit and not report.trouble
+
+
+def _of_cluster(former: Former, report: ClusterReport, release: KnownRelease) -> str:
+    if report.trouble:
+        return _not_counting(report)
+    wrote = f"last wrote at {moment(report.written)}" if report.written else "has written nothing"
+    if _serves(report, release):
+        asked = f" for {length(timedelta(seconds=former.seconds))}, healthy" if former.seconds else ", settled"
+        said = f"it serves in {report.cluster} since {moment(report.since)}, and has to{asked}"
+    else:
+        said = f"{report.cluster} serves {report.serves.name if report.serves else 'no release yet'}"
+    return f"{said} ({report.cluster}'s agent {wrote})"
+
+
+def _not_counting(report: ClusterReport) -> str:
+    return f"the ledger of {report.cluster} does not count: {report.trouble}"
+
+
+def _in_sight(environment: EnvironmentInput, here: Here) -> Choice:
+    """What the newest release that a former environment serves, or has proven, waits for; and troubles of ledgers."""
+    held = dict((*environment.held, *here.held))
+    for each in newest_first(environment.known):
+        if not is_newer(environment, each) or not any(_is_known_in(former, each) for former in environment.formers):
+            continue
+        if why := held.get(each.id.digest):
+            return Choice(waits=f"{each.id.name} is on hold: {why}")
+        if said := missing_proof(environment, each):
+            return Choice(waits=f"{each.id.name} waits for {'; '.join(said)}", until=_until(environment, each))
+    reports = [report for former in environment.formers for report in former.clusters]
+    troubles = [_not_counting(report) for report in reports if report.trouble]
+    return Choice(waits=f"nothing comes in: {'; '.join(troubles)}" if troubles else "")
+
+
+def _is_known_in(former: Former, release: KnownRelease) -> bool:
+    proven = (each for report in former.clusters for each in report.proven)
+    is_proven = any(each.is_of(release.id.digest, release.commit) for each in proven)
+    return is_proven or any(_serves(report, release) for report in former.clusters)
+
+
+def _until(environment: EnvironmentInput, release: KnownRelease) -> datetime | None:
+    """When the last of the clusters that serve it may say that it is proven, at the earliest; None where one does not
+    serve it.
+    """
+    moments = list[datetime]()
+    for former in environment.formers:
+        for report in former.clusters:
+            if is_proven_in(former, report, release):
+                continue
+            if not _serves(report, release) or report.since is None:
+                return None
+            moments.append(report.since + timedelta(seconds=former.seconds))
+    return max(moments, default=None)
+
+
+def moment(at: datetime | None) -> str:
+    """Return a moment as sentences have it."""
+    return f"{at:%Y-%m-%d %H:%MZ}" if at else "an unknown time"

@@ -1,0 +1,152 @@
+"""What is known of the way of releases through environments: what is proven where, as the agents say that saw it, and
+what of it one environment asks for. Pure data (decision 113).
+
+A release is proven by the agent of the cluster where it serves, and by nobody else: others read that in its ledger.
+"""
+
+from collections.abc import Iterable
+from dataclasses import field, replace
+from datetime import datetime
+
+from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.model import Enter, Newer
+from gitops_bg.core.model.version import ReleaseId
+
+MOST_PROVEN = 20
+"""How many releases a record remembers as proven, and a ledger says: the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenRelease:
+    """A release that served live traffic in one cluster, healthy and without a break."""
+
+    release: ReleaseId
+    seconds: int
+    """For how long, of what later environments ask for: the longest that it reached."""
+    version: str
+    """The digest of the version that served it."""
+    since: datetime
+    """When its time began to count; of this cluster's clock, and never compared with another one's."""
+    at: datetime
+    """When that was so."""
+    source_commit: str = ""
+    """The commit that brought the release. The same content that comes again later, as by a revert, is proven anew."""
+
+    def is_of(self, release: str, commit: str) -> bool:
+        """Return whether it is of the release with this digest that this commit brought."""
+        return (self.release.digest, self.source_commit) == (release, commit)
+
+
+@dataclass(frozen=True, slots=True)
+class Proving:
+    """How long the serving version has served without a break, and what was proven before. The clock runs while
+    ``since`` is set.
+    """
+
+    version: str = ""
+    """The digest of the version whose time counts; empty while none does."""
+    began: datetime | None = None
+    """When it began to count."""
+    since: datetime | None = None
+    """Since when the clock runs; None while it stands still."""
+    seconds: int = 0
+    """What had counted by then."""
+    proven: tuple[ProvenRelease, ...] = ()
+    """What was proven in this cluster, oldest first."""
+
+    def counted(self, now: datetime) -> int:
+        """Return the seconds that count by ``now``."""
+        return self.seconds + (max(0, int((now - self.since).total_seconds())) if self.since else 0)
+
+    def proves(self, release: str, commit: str) -> ProvenRelease | None:
+        """Return what is proven of a release, by its digest and the commit that brought it."""
+        return next((each for each in self.proven if each.is_of(release, commit)), None)
+
+    def with_proof(self, proof: ProvenRelease) -> "Proving":
+        """Return a copy in which a release is proven."""
+        others = [each for each in self.proven if not each.is_of(proof.release.digest, proof.source_commit)]
+        return replace(self, proven=(*others, proof)[-MOST_PROVEN:])
+
+
+# --- what an environment is told of those before it ---
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReport:
+    """What the ledger of another cluster says of an app."""
+
+    cluster: str
+    proven: tuple[ProvenRelease, ...] = ()
+    serves: ReleaseId | None = None
+    serves_of: str = ""
+    """The commit that brought that."""
+    since: datetime | None = None
+    """When live traffic came to it."""
+    written: datetime | None = None
+    """When its agent wrote last, by its own clock. One writes only when something happens."""
+    trouble: str = ""
+    """Why nothing of it counts: it cannot be read, it is gone, nobody can prove who wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """An environment in which a release has to be proven before it comes here."""
+
+    name: str
+    seconds: int
+    """For how long it has to serve there."""
+    clusters: tuple[ClusterReport, ...] = ()
+    in_any: bool = False
+    """Whether one of its clusters is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRelease:
+    """A release with the commit that brought it, and its place among others."""
+
+    id: ReleaseId
+    commit: str
+    landed: int | None = None
+    """The position of its commit in main's own line (`Source.landed`); None where main does not have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRelease:
+    """The release that a person wants in an environment although it is not proven before it."""
+
+    release: str
+    """Its digest."""
+    skipped: tuple[str, ...]
+    by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentInput:
+    """An app's environment, and what the ledgers of those before it say."""
+
+    name: str
+    thresholds: tuple[int, ...] = ()
+    """For how many seconds later environments ask a release to serve here, the fewest first; empty: none asks."""
+    formers: tuple[Former, ...] = ()
+    """Empty for the first environment of the app: its release is what main has."""
+    known: tuple[KnownRelease, ...] = ()
+    """The releases that are named here, as main has them."""
+    entered: KnownRelease | None = None
+    """What ``release.yaml`` has; None where nothing came in yet."""
+    enter: Enter = Enter.AUTO
+    newer: Newer = Newer.REPLACE
+    held: tuple[tuple[str, str], ...] = ()
+    """The releases that a file of the app holds back everywhere, by their digests, each with why."""
+    offered: str = ""
+    """The digest of the release on the branch that asks for one; empty where there is no branch."""
+    unclear: str = ""
+    """Why nothing may come in: a mistake of the repository, or of the app. Empty where it may."""
+    watched_since: datetime | None = field(default=None)
+    """Since when this process has looked at the cluster without a break; None: it cannot look now."""
+
+
+def newest_first(releases: Iterable[KnownRelease]) -> list[KnownRelease]:
+    """Return those of them whose commits main has, the newest first; of one commit, the higher number."""
+    there = (each for each in releases if each.landed is not None)
+    return sorted(there, key=lambda each: (each.landed or 0, each.id), reverse=True)
