@@ -56,8 +56,8 @@ def age(created: str, now: datetime) -> str:
 
 
 def without_repeated_reason(sentence: str, told: Iterable[str]) -> str:
-    """Leave out the reason of a sentence, behind its first colon, where a line above has told it; all of it, where that
-    line is the sentence itself.
+    """Leave out the reason of a sentence, behind its first colon, and what follows a semicolon, where a line above has
+    told it; all of it, where that line is the sentence itself.
 
     >>> without_repeated_reason("waiting for its 2 pods", ["waiting for its 2 pods"])
     ''
@@ -65,9 +65,12 @@ def without_repeated_reason(sentence: str, told: Iterable[str]) -> str:
     'on hold'
     >>> without_repeated_reason("on hold: aborted: 5xx", ["waiting for its 2 pods"])
     'on hold: aborted: 5xx'
+    >>> without_repeated_reason("waiting for its pod; it cannot start", ["v2 waits: it cannot start: ImagePullBackOff"])
+    'waiting for its pod'
     """
     lines = tuple(told)
     if sentence in lines:
         return ""
     what, _, why = sentence.partition(": ")
-    return what if why and any(why in each for each in lines) else sentence
+    first, *others = (what if why and any(why in each for each in lines) else sentence).split("; ")
+    return "; ".join([first, *(part for part in others if not any(part in each for each in lines))])
