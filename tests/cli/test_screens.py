@@ -11,12 +11,12 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gitops_bg.cli.views.listing import LEAST_BESIDE, Column, Line, Listing, in_lines
-from tests.cli.screens import SCREENS, WIDTHS, drawn, file_of, picture
+from tests.cli.screens import PAGES, ROWS, SCREENS, WIDTHS, drawn, file_of, picture
 
 ENDLESS = 4000
 
 
-@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("name", [*SCREENS, *PAGES])
 def test_a_screen_is_as_its_picture(name: str) -> None:
     """`python -m tests.cli.screens` writes the pictures anew."""
     assert picture(name) == file_of(name).read_text(encoding="utf-8")
@@ -27,6 +27,15 @@ def test_a_screen_is_as_its_picture(name: str) -> None:
 def test_no_screen_has_a_word_that_the_whole_has_not(name: str, width: int) -> None:
     """A broken word, or one that was cut, would be one more."""
     assert set(drawn(name, width).split()) <= set(drawn(name, ENDLESS).split()) | {"│"}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fills_the_terminal_and_no_line_of_it_is_cut(name: str, width: int) -> None:
+    lines = drawn(name, width).splitlines()
+    assert len(lines) == ROWS
+    assert max(map(cell_len, lines)) <= width
+    assert not any("…" in line for line in lines)
 
 
 COLUMNS = (Column("NAME"), Column("AGE", 3), Column("IMAGE", 2), Column("PHASE", 1), Column("INFO"))

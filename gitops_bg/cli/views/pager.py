@@ -327,7 +327,7 @@ class PageScreen(Generic[Seen]):
         self._lines = self._lines_of("\n".join(self._help()) if self._helps else self._drawn(seen, self._parts))
         if self._follows_choice and not self._helps:
             place = next((place for place, line in enumerate(self._lines) if _is_chosen(line)), self._top)
-            self._top = min(place, max(self._top, place - self._height + 1))
+            self._top = min(place, max(self._top, place - 2 * self._height // 3))  # what it unfolds to has room below
             self._follows_choice = False
         self._go_to(self._top)
 

@@ -5,13 +5,14 @@ a terminal of 80 columns. Reads nothing.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gitops_bg.cli.output import literal
 from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
-from gitops_bg.cli.views.pager import NO_PARTS, Parts
+from gitops_bg.cli.views.pager import NO_PARTS, Act, Page, Parts
 from gitops_bg.cli.views.rows import drawn
 from gitops_bg.core.groups.inputs import Member
 from gitops_bg.core.groups.model import GroupVersion, VersionStage
@@ -38,6 +39,16 @@ def picture_of(app_view: AppView, now: datetime, parts: Parts = NO_PARTS, *, wid
         *demands,
         "",
         drawn_tree(root_of(app_view, now, wide=wide, chosen=parts.chosen, turned=parts.turned)),
+    )
+
+
+def page_of(*acts: Act, wide: bool = False) -> Page[AppView]:
+    """Return the page that follows one app of several; its versions can be folded."""
+    return Page(
+        partial(picture_of, wide=wide),
+        parts=lambda view: [each.number for each in view.versions],
+        acts=acts,
+        has_neighbours=True,
     )
 
 

@@ -1,4 +1,5 @@
-"""Every table of the command line, drawn from values at three widths; the pictures are the text files beside this one.
+"""Every table of the command line, and the page of `get -w` after some keys, drawn from values at three widths; the
+pictures are the text files beside this one.
 
 `python -m tests.cli.screens` writes them anew. Look at the difference before you commit it.
 """
@@ -6,17 +7,20 @@
 from __future__ import annotations
 
 import io
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from gitops_bg.cli.commands.inspect import history
 from gitops_bg.cli.commands.inspect.policies import table_of as replay_table
 from gitops_bg.cli.views import rows
-from gitops_bg.cli.views.subject import gate_table, picture_of
+from gitops_bg.cli.views.pager import Act, PageScreen
+from gitops_bg.cli.views.subject import gate_table, page_of, picture_of
 from gitops_bg.core.checks.policy_judge import Outcome, Replayed
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.decision import GateResult
@@ -128,8 +132,42 @@ SCREENS: Mapping[str, Callable[[], RenderableType]] = {
 }
 
 
+PAGES: Mapping[str, tuple[str, ...]] = {
+    "watch": (),
+    "watch-bottom": ("end",),
+    "watch-unfolded": ("tab", "tab", "tab", "enter"),
+    "watch-promote": ("P",),
+    "watch-promoted": ("P", "y"),
+    "watch-keys": ("?",),
+}
+"""The keys that were pressed on the page of an app, on a terminal of 24 lines."""
+ROWS = 24
+_PROMOTE = Act(
+    "P",
+    "promote",
+    lambda: ("shop/web: main would name 8 (v8): its pods, and the diff of its template\n", True),
+    lambda: "shop/web: main names 8 (v8): a commit of gitops-bg/promote/shop/web\n",
+)
+
+
+def _paged(keys: tuple[str, ...], width: int) -> str:
+    """The last picture that the page has drawn; what is pressed after a question is pressed once that is there."""
+    printed = io.StringIO()
+    console = Console(file=printed, force_terminal=True, width=width, height=ROWS, no_color=True)
+    made = page_of(_PROMOTE)
+    screen = PageScreen(console, replace(made, draw=lambda seen, _now, parts: made.draw(seen, NOW, parts)), deque())
+    screen.show(SIGHT)
+    for key in keys:
+        screen.keys.append(key)
+        screen.show(SIGHT)
+    lines = printed.getvalue().split("\x1b[H")[-1].split("\n")
+    return "".join(f"{Text.from_ansi(line).plain.rstrip()}\n" for line in lines)
+
+
 def drawn(name: str, width: int) -> str:
     """A screen as text, for a terminal of so many columns."""
+    if name in PAGES:
+        return _paged(PAGES[name], width)
     console = Console(file=io.StringIO(), width=width, height=100, color_system=None, highlight=False, emoji=False)
     with console.capture() as captured:
         console.print(SCREENS[name](), crop=False, overflow="ignore")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.cli.screens import SCREENS, file_of, picture
+from tests.cli.screens import PAGES, SCREENS, file_of, picture
 
 if __name__ == "__main__":
-    for name in SCREENS:
+    for name in (*SCREENS, *PAGES):
         file_of(name).write_text(picture(name), encoding="utf-8")

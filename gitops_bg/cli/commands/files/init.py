@@ -20,8 +20,8 @@ from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.worktree import policy_library, template_folder
 from gitops_bg.core.names import API_VERSION
 from gitops_bg.spec.app.layout import is_manifest
-from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.crd import MODELS, schema_of, schema_of_all
+from gitops_bg.spec.yaml.scalars import nearest
 
 ALL = "schema.json"
 """The file with the schema of every kind."""

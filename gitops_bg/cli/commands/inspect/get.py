@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
     from gitops_bg.cli.session.watch import Changes
     from gitops_bg.cli.views.pager import Act
-    from gitops_bg.views.app import AppView
     from gitops_bg.views.group_tree import GroupView
 
 Everywhere = Annotated[
@@ -217,17 +215,11 @@ def _watch_app(session: LiveSession, at: GetOptions, output: Output, app: AppKey
 
 def _watch_one_app(session: LiveSession, at: GetOptions, output: Output, app: AppKey, timeout: float) -> None:
     from gitops_bg.agent.live_views import pod_labels
-    from gitops_bg.cli.views.pager import Page
-    from gitops_bg.cli.views.subject import picture_of
+    from gitops_bg.cli.views.subject import page_of
     from gitops_bg.cli.views.watch_view import follow, picture_screen
     from gitops_bg.views.tree import json_tree_of_app
 
-    page: Page[AppView] = Page(
-        partial(picture_of, wide=output.wide),
-        parts=lambda view: [each.number for each in view.versions],
-        acts=(_promotion(session, at, app),),
-        has_neighbours=True,
-    )
+    page = page_of(_promotion(session, at, app), wide=output.wide)
     with (
         _changes(at, app.namespace, pod_labels(app)) as wait,
         picture_screen(output, page, json_tree_of_app, wait.wake) as screen,

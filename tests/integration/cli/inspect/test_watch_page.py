@@ -207,7 +207,7 @@ def last_frame(printed: io.StringIO) -> list[str]:
         ("end page up", 12),
         ("end home", 0),
         ("up", 0),
-        ("tab tab", 12),
+        ("tab tab", 14),
         ("tab tab tab", 0),
         ("back tab", 0),
     ],
