@@ -14,10 +14,10 @@ from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import APP_FILE
 from gitops_bg.spec.app.models import BlueGreenDeployment
-from gitops_bg.spec.app.validation import expected, nearest, place_of
+from gitops_bg.spec.app.validation import expected, place_of
 from gitops_bg.spec.manifests.target import pod_paths, value_at
 from gitops_bg.spec.yaml.reader import Document, first_of
-from gitops_bg.spec.yaml.scalars import Path
+from gitops_bg.spec.yaml.scalars import Path, nearest
 
 MODELS: dict[tuple[Any, Any], str] = {
     ("apps/v1", "Deployment"): "V1Deployment",

@@ -13,9 +13,10 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_model
@@ -24,7 +25,9 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from gitops_bg.core.checks.policy_rules import length
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.model.policy_rules import Expression, Pattern, Window
 from gitops_bg.core.model.spec import IntOrPercent, Revision
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.written import NOT_WRITTEN, Delay, WrittenAs
 from gitops_bg.spec.app.fields import (
     DelayOrNever,
@@ -35,6 +38,7 @@ from gitops_bg.spec.app.fields import (
     RevisionText,
     whole_seconds,
 )
+from gitops_bg.spec.policies.written import WindowEntry, app_of, expression_of, pattern_of, zone_of
 
 _T = TypeVar("_T")
 _M = TypeVar("_M", bound="DeclaredModel")
@@ -51,15 +55,22 @@ class Form:
     write: Callable[[Any], Any] = str
 
 
-WRITTEN: dict[Any, Form] = {
-    timedelta: Form(Period, lambda period: timedelta(seconds=whole_seconds(period)), length),
-    datetime: Form(Moment),
-    Delay: Form(DelayOrNever),
-    IntOrPercent: Form(NumberOrPercentage),
-    Revision: Form(RevisionText),
-}
-"""The form of each type that is not written as it is. The models of policies add theirs; a
-model that `extends` a dataclass may have a field of its own instead."""
+WRITTEN: Mapping[Any, Form] = MappingProxyType(
+    {
+        timedelta: Form(Period, lambda period: timedelta(seconds=whole_seconds(period)), length),
+        datetime: Form(Moment),
+        Delay: Form(DelayOrNever),
+        IntOrPercent: Form(NumberOrPercentage),
+        Revision: Form(RevisionText),
+        Window: Form(WindowEntry, lambda entry: entry.window),
+        tzinfo: Form(str, zone_of),
+        Expression: Form(str, expression_of),
+        Pattern: Form(str, pattern_of),
+        AppKey: Form(str, app_of),
+    }
+)
+"""The form of each type that is not written as it is. A model that `extends` a dataclass may have a field of its own
+instead."""
 
 _NOTHING: tuple[Any, ...] = (None, "", (), frozenset(), timedelta(), UTC)
 """What fields are that nobody wrote; ``null`` says the same, except of a text that may be empty."""

@@ -5,7 +5,6 @@ The remedy knows how a field is written, for those who wrote it in another form,
 which registries and kubelets share. Reads nothing, contacts no registry.
 """
 
-import difflib
 import re
 import types
 import typing
@@ -20,7 +19,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.written import Conflict
 from gitops_bg.spec.declared import is_declared, model_of
 from gitops_bg.spec.yaml.reader import Document, first_of, kind_of
-from gitops_bg.spec.yaml.scalars import Path, mode_remedy, unquoted
+from gitops_bg.spec.yaml.scalars import Path, mode_remedy, nearest, unquoted
 
 IMAGE_EXAMPLE = "registry.example.com/shop/web:1.4.2"
 
@@ -179,15 +178,6 @@ def validate(
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=True, include_context=True)
         return None, tuple(first_of(_problem(model, document, detail, others) for detail in details))
-
-
-def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """Return the known word closest to ``word``; empty where none is close.
-
-    >>> nearest("replica", ["replicas", "template"]), nearest("sidecars", ["replicas"])
-    ('replicas', '')
-    """
-    return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=cutoff)), "")
 
 
 def expected(kinds: Iterable[str], value: Any, quoting: str, path: Path) -> tuple[str, str]:

@@ -12,9 +12,8 @@ from typing import Any
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.names import MANAGED_BY, MANAGER
-from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.manifests.objects import ALLOWED, REMEDIES
-from gitops_bg.spec.yaml.scalars import as_map, as_maps
+from gitops_bg.spec.yaml.scalars import as_map, as_maps, nearest
 
 Metadata = Mapping[str, Any]
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from gitops_bg.core.checks.ports import container_ports, targets, written
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.spec.app.validation import IMAGE_EXAMPLE, nearest, trouble_with
+from gitops_bg.spec.app.validation import IMAGE_EXAMPLE, trouble_with
 from gitops_bg.spec.lint.app_folder import MAIN, AppFolder, PlacedContainer, error, note_rule
-from gitops_bg.spec.yaml.scalars import Body, Path, as_map, maps
+from gitops_bg.spec.yaml.scalars import Body, Path, as_map, maps, nearest
 
 
 def _image_reference(folder: AppFolder) -> Iterator[Problem]:

@@ -13,7 +13,6 @@ from typing import Any
 from gitops_bg.core.checks.ports import NONE, container_ports, derived_ports
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE, member_of
-from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.importing.tools import Mark, marks_in_file
 from gitops_bg.spec.lint.app_folder import (
     FIELD,
@@ -36,7 +35,7 @@ from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.configuration import CONFIG_MAP, SECRET, Named, references
 from gitops_bg.spec.manifests.target import APPS_KINDS, pod_paths
 from gitops_bg.spec.yaml.reader import first_of
-from gitops_bg.spec.yaml.scalars import LARGEST_MODE, Body, Path, as_map, maps, meant_in_octal, texts
+from gitops_bg.spec.yaml.scalars import LARGEST_MODE, Body, Path, as_map, maps, meant_in_octal, nearest, texts
 
 # --- the number of pods: replicas, autoscalers, the old version ---
 

@@ -12,7 +12,7 @@ from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.version import AppKey, Snapshot, WorkloadKind
 from gitops_bg.core.names import GROUP
 from gitops_bg.spec.app.layout import member_of
-from gitops_bg.spec.app.validation import nearest, validate
+from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.manifests.objects import (
     AppsWorkload,
     PodMeta,
@@ -24,7 +24,7 @@ from gitops_bg.spec.manifests.objects import (
     check_place,
 )
 from gitops_bg.spec.yaml.reader import Document
-from gitops_bg.spec.yaml.scalars import Path, as_map
+from gitops_bg.spec.yaml.scalars import Path, as_map, nearest
 
 MAX_SNAPSHOT_BYTES = 200_000
 """The limit of a snapshot, which is kept in an annotation; all annotations of an object may have 256 KiB

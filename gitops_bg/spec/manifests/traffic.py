@@ -41,10 +41,9 @@ from gitops_bg.core.names import fit
 from gitops_bg.spec.app import models
 from gitops_bg.spec.app.fields import Routes, parents_of
 from gitops_bg.spec.app.layout import member_of
-from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.manifests.configuration import Named
 from gitops_bg.spec.yaml.reader import Document
-from gitops_bg.spec.yaml.scalars import Path
+from gitops_bg.spec.yaml.scalars import Path, nearest
 
 _LIVE, _CANDIDATE = "live traffic", "the candidate"
 _BLUE_GREEN: Path = ("spec", "strategy", "blueGreen")

@@ -7,6 +7,7 @@ agent owns; an author's file is only ever edited in place (`spec.manifests.edit`
 Last, paths of fields inside a document, and which of them hold what nobody may be shown.
 """
 
+import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,6 +51,15 @@ MODE_FIELDS = ("defaultMode", "mode")
 """The fields of volumes that hold one; the second also of a single item."""
 
 _OCTAL = re.compile(r"0o?([0-7]{3,4})")
+
+
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return the known word closest to ``word``; empty where none is close.
+
+    >>> nearest("replica", ["replicas", "template"]), nearest("sidecars", ["replicas"])
+    ('replicas', '')
+    """
+    return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=cutoff)), "")
 
 
 def mode_remedy(path: Sequence[str | int], text: str) -> str:

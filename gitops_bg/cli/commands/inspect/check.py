@@ -29,9 +29,9 @@ from gitops_bg.spec.app.layout import (
     SETTINGS_FILE,
     SIGNERS_FILE,
 )
-from gitops_bg.spec.app.validation import nearest
 from gitops_bg.spec.lint.app_folder import PROBLEM, STALE, Finding, LintSeverity
 from gitops_bg.spec.lint.rules import RULES
+from gitops_bg.spec.yaml.scalars import nearest
 
 if TYPE_CHECKING:
     from gitops_bg.repo.repository import Repository
