@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.conformance import fields
 from tests.conformance.examples import examples
-from tests.conformance.fields import Theirs, ours
+from tests.conformance.fields import Field, Theirs, ours
 from tests.conformance.reference import SECTIONS, Scenario, Section
 from tests.conformance.survey import Proof, is_proven, proofs_of
 from tests.conformance.words import ENDINGS, PHASES
@@ -34,7 +35,7 @@ without an example has fields of its own. `kubectl explain bgd.spec.strategy.blu
 
 
 def _fields() -> str:
-    return "\n".join([_HEAD_OF_FIELDS, _own_fields(), *_fields_of_shared()])
+    return "\n".join([_HEAD_OF_FIELDS, *map(_table_of, TABLES)])
 
 
 def _conformance() -> str:
@@ -90,35 +91,51 @@ def _words() -> str:
     return f"## Phases and outcomes\n\n{phases}\n{endings}"
 
 
-def _own_fields() -> str:
-    """Ours, all of them."""
-    shown = examples("app")
-    rows = ((f"`{each.path}`", each.default, _code(shown[each.path]), each.meaning) for each in ours().values())
-    return "## app.yaml\n\n" + _table(("Field of `spec`", "Default", "Example", "Meaning"), rows)
+class Table(NamedTuple):
+    """The fields of one kind of file."""
+
+    title: str
+    place: str
+    known: Callable[[], dict[str, Field]]
+    file: str
+    """Of `examples`."""
+    below: str = ""
+    """Where in it the fields begin."""
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """An example of each field."""
+        return examples(self.file, self.below)
 
 
-def _fields_of_shared() -> Iterator[str]:
-    """What is not of one app."""
-    for title, place, known, shown in (
-        ("gitops-bg.yaml", "Field beside `kind: Settings`", fields.of_settings(), examples("settings")),
-        (
-            "environments.yaml",
-            "Field beside `kind: Environments`",
-            fields.of_environments(),
-            examples("environments"),
-        ),
-        ("The login file", "Field beside `kind: DashboardLogin`", fields.of_login(), examples("login")),
-        ("AnalysisTemplate", "Field of `spec`", fields.of_templates(), examples("analysis-template")),
-        (
-            "Where metrics are measured",
-            "Field of `provider`",
-            fields.of_metric_providers(),
-            examples("analysis-template", "metrics[].provider."),
-        ),
-        ("AlertProvider", "Field of `spec`", fields.of_alert_providers(), examples("alert-provider")),
-    ):
-        rows = ((f"`{each.path}`", each.default, _code(shown[each.path]), each.meaning) for each in known.values())
-        yield f"## {title}\n\n" + _table((place, "Default", "Example", "Meaning"), rows)
+_OF_SPEC = "Field of `spec`"
+TABLES = (
+    Table("app.yaml", _OF_SPEC, ours, "app"),
+    Table("group.yaml", _OF_SPEC, fields.of_groups, "group"),
+    Table("version.yaml", "Field beside `kind: GroupVersion`", fields.of_versions, "group-version"),
+    Table("routes.yaml", "Field beside `kind: ServiceRoutes`", fields.of_routes, "group-routes"),
+    Table("gitops-bg.yaml", "Field beside `kind: Settings`", fields.of_settings, "settings"),
+    Table("environments.yaml", "Field beside `kind: Environments`", fields.of_environments, "environments"),
+    Table("PromotionPolicy", _OF_SPEC, fields.of_policies, "policy"),
+    Table("people.yaml", "Field beside `kind: People`", fields.of_people, "people"),
+    Table("The login file", "Field beside `kind: DashboardLogin`", fields.of_login, "login"),
+    Table("AnalysisTemplate", _OF_SPEC, fields.of_templates, "analysis-template"),
+    Table(
+        "Where metrics are measured",
+        "Field of `provider`",
+        fields.of_metric_providers,
+        "analysis-template",
+        "metrics[].provider.",
+    ),
+    Table("AlertProvider", _OF_SPEC, fields.of_alert_providers, "alert-provider"),
+)
+"""Every kind of file that users write."""
+
+
+def _table_of(one: Table) -> str:
+    shown = one.shown
+    rows = ((f"`{each.path}`", each.default, _code(shown[each.path]), each.meaning) for each in one.known().values())
+    return f"## {one.title}\n\n" + _table((one.place, "Default", "Example", "Meaning"), rows)
 
 
 def _code(example: str) -> str:

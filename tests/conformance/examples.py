@@ -15,12 +15,19 @@ from gitops_bg.spec.analysis.templates import TemplateSpec
 from gitops_bg.spec.app.models import AppFields
 from gitops_bg.spec.app.settings import Settings
 from gitops_bg.spec.environments.load import EnvironmentsDocument
+from gitops_bg.spec.groups.models import GroupFields, RoutesDocument, VersionDocument
 from gitops_bg.spec.notifications import ProviderSpec
+from gitops_bg.spec.policies.models import People, PolicySpec
 from gitops_bg.web.access.login_file import LoginFile
 
 FOLDER = Path(__file__).with_name("examples")
 MODELS: dict[str, type[BaseModel]] = {
     "app": AppFields,
+    "group": GroupFields,
+    "group-version": VersionDocument,
+    "group-routes": RoutesDocument,
+    "policy": PolicySpec,
+    "people": People,
     "analysis-template": TemplateSpec,
     "alert-provider": ProviderSpec,
     "settings": Settings,

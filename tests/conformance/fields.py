@@ -18,7 +18,9 @@ from gitops_bg.spec.app.models import AppFields
 from gitops_bg.spec.app.settings import Settings
 from gitops_bg.spec.declared import DeclaredModel, described, is_declared, model_of
 from gitops_bg.spec.environments.load import EnvironmentsDocument
+from gitops_bg.spec.groups.models import GroupFields, RoutesDocument, VersionDocument
 from gitops_bg.spec.notifications import ProviderSpec
+from gitops_bg.spec.policies.models import People, PolicySpec
 from gitops_bg.web.access.login_file import LoginFile
 
 
@@ -102,6 +104,31 @@ def of_environments() -> dict[str, Field]:
 def of_login() -> dict[str, Field]:
     """Every field of the file of ``--dashboard-login-file`` but those that say what it is."""
     return {field.path: field for field in _fields(LoginFile, "", {}) if field.path not in _KIND}
+
+
+def of_groups() -> dict[str, Field]:
+    """Every field of `spec` of group.yaml."""
+    return {field.path: field for field in _fields(GroupFields, "", {})}
+
+
+def of_versions() -> dict[str, Field]:
+    """Every field of version.yaml but those that say what the file is."""
+    return {field.path: field for field in _fields(VersionDocument, "", {}) if field.path not in _KIND}
+
+
+def of_routes() -> dict[str, Field]:
+    """Every field of routes.yaml but those that say what the file is."""
+    return {field.path: field for field in _fields(RoutesDocument, "", {}) if field.path not in _KIND}
+
+
+def of_policies() -> dict[str, Field]:
+    """Every field of `spec` of a PromotionPolicy."""
+    return {field.path: field for field in _fields(PolicySpec, "", {})}
+
+
+def of_people() -> dict[str, Field]:
+    """Every field of policies/people.yaml but those that say what the file is."""
+    return {field.path: field for field in _fields(People, "", {}) if field.path not in _KIND}
 
 
 _KIND = ("apiVersion", "kind")

@@ -8,7 +8,7 @@ import pytest
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.record import RolloutOutcome
 from tests.conformance import examples, fields, survey
-from tests.conformance.document import COMMAND, PAGES
+from tests.conformance.document import COMMAND, PAGES, TABLES, Table
 from tests.conformance.reference import EVERY, SECTIONS, Scenario
 from tests.conformance.survey import is_proven, proofs
 from tests.conformance.words import ENDINGS, PHASES
@@ -70,16 +70,9 @@ def test_page_is_as_the_tests_and_the_models_are(page: Path) -> None:
     assert page.read_text() == PAGES[page](), f"{page.name} is stale: run `{COMMAND}`"
 
 
-def test_every_field_has_a_meaning() -> None:
-    every = [
-        *fields.ours().values(),
-        *fields.of_templates().values(),
-        *fields.of_metric_providers().values(),
-        *fields.of_alert_providers().values(),
-        *fields.of_settings().values(),
-        *fields.of_login().values(),
-    ]
-    assert not [field.path for field in every if not field.meaning]
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.title)
+def test_every_field_has_a_meaning(table: Table) -> None:
+    assert not [field.path for field in table.known().values() if not field.meaning]
 
 
 @pytest.mark.parametrize("name", examples.MODELS)
@@ -88,25 +81,16 @@ def test_the_models_take_the_examples(name: str) -> None:
         examples.MODELS[name].model_validate(document)
 
 
-def test_every_field_has_an_example() -> None:
-    shown = examples.examples
-    every = [
-        (fields.ours(), shown("app")),
-        (fields.of_templates(), shown("analysis-template")),
-        (fields.of_metric_providers(), shown("analysis-template", "metrics[].provider.")),
-        (fields.of_alert_providers(), shown("alert-provider")),
-        (fields.of_settings(), shown("settings")),
-        (fields.of_environments(), shown("environments")),
-        (fields.of_login(), shown("login")),
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.title)
+def test_every_field_has_an_example(table: Table) -> None:
+    known, found = table.known(), table.shown
+    assert not [path for path in known if path not in found]
+    bare = [
+        path
+        for path in known
+        if not found[path] and not any(each.startswith(f"{path}") for each in found if each != path)
     ]
-    for known, found in every:
-        assert not [path for path in known if path not in found]
-        bare = [
-            path
-            for path in known
-            if not found[path] and not any(each.startswith(f"{path}") for each in found if each != path)
-        ]
-        assert not bare, "too long to be shown, and without fields of its own"
+    assert not bare, "too long to be shown, and without fields of its own"
 
 
 def test_every_phase_is_among_those_that_users_are_told_what_to_do_about() -> None:

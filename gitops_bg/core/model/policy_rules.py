@@ -180,6 +180,7 @@ class Concurrency:
     """The maximum number of apps and release groups between their promotion and the end of their analysis."""
 
     most: Annotated[Positive, WrittenAs("max")]
+    """How many; the promotions of others wait, in the order of their merges."""
     scope: Annotated[str, Matching(_SCOPES, "write all, namespace, or group:LABEL")] = NAMESPACE
     """all; namespace; or group:LABEL, apps whose targets have the same value of it."""
 
@@ -251,6 +252,7 @@ class Approvals:
     """Who must have approved this very version."""
 
     count: Positive = 1
+    """How many of them."""
     by: Annotated[frozenset[Text], MinLen(1)] = frozenset()
     """Names of policies/people.yaml, and groups as group:leads."""
     not_author: bool = True
@@ -276,6 +278,7 @@ class Separation:
     """No person may have two of these roles."""
 
     between: Annotated[tuple[Role, ...], MinLen(2)]
+    """Two or more of author, approver and merger."""
 
 
 Rule = Windows | Soak | Images | Message | Concurrency | After | Cel | Approvals | Separation
