@@ -2,18 +2,50 @@
 
 import time
 
+from gitops_bg import __version__
 from gitops_bg.cli.demo.scene import Scene
 from gitops_bg.cli.demo.screen import Screen
+from gitops_bg.cluster.api.access import Access
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.kinds import DEPLOYMENTS
 from gitops_bg.web.dashboard.app import dashboard_server
 
 _LATEST = 2_000
+_NAME = "gitops-bg"
 
 
 def leave_running(scene: Scene, screen: Screen) -> None:
     """Show the addresses, then wait for Ctrl-C, or until the agent exits."""
     with dashboard_server(scene.agent, "127.0.0.1", 0) as dashboard:
+        _announce(scene, dashboard.url)
         _print_access(scene, screen, dashboard.url)
         _wait(scene, screen)
+
+
+def _announce(scene: Scene, dashboard: str) -> None:
+    """Let the cluster say what an installed agent's Deployment does: where the dashboard is, for `open --dashboard`. It
+    has no pods: the agent runs in this process.
+    """
+    labels = {"app.kubernetes.io/name": _NAME}
+    settings = [
+        {"name": "GITOPS_BG_PUBLIC_URL", "value": dashboard},
+        {"name": "GITOPS_BG_REPO", "value": scene.remote.url},
+        {"name": "GITOPS_BG_CLUSTER", "value": scene.agent.settings.repository.cluster},
+    ]
+    containers = [{"name": "agent", "image": f"{_NAME}:{__version__}", "env": settings}]
+    template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
+    body = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": _NAME, "namespace": _NAME, "labels": labels},
+        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
+    }
+    scene.sandbox.create_namespace(_NAME)
+    client = Client(Access(kubeconfig=scene.kubeconfig))
+    try:
+        client.create(DEPLOYMENTS, body)
+    finally:
+        client.close()
 
 
 def _wait(scene: Scene, screen: Screen) -> None:

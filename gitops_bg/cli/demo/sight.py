@@ -82,6 +82,7 @@ class Sight:
             ("the objects behind it", f"{inside} get bgd,replicasets,pods,services --show-labels"),
             ("live traffic, and the preview", f"curl {self.active_url}"),
             ("", f"curl {self.preview_url}"),
+            ("its page of the dashboard", f"gitops-bg open {self.key} --dashboard"),
         ]
 
     def _objects(self, api_version: str, kind: str) -> list[Any]:

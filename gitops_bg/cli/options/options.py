@@ -419,13 +419,23 @@ App = Annotated[
     str,
     typer.Argument(parser=an_app, metavar="APP", help=NAME, show_default=False, autocompletion=completion.apps),
 ]
+_OF_EITHER = "NAME or NAMESPACE/NAME, of an app or a release group."
 AppOrGroup = Annotated[
     str,
     typer.Argument(
         parser=an_app,
         metavar="APP",
-        help="NAME or NAMESPACE/NAME, of an app or a release group.",
+        help=_OF_EITHER,
         show_default=False,
+        autocompletion=completion.apps_and_groups,
+    ),
+]
+AppGroupOrAll = Annotated[
+    str | None,
+    typer.Argument(
+        parser=an_app,
+        metavar="[APP]",
+        help=f"{_OF_EITHER} Default: all of them.",
         autocompletion=completion.apps_and_groups,
     ),
 ]

@@ -90,6 +90,13 @@ def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
         assert "nothing to do" in asked(tmp_path / "mine", kubeconfig[1], "plan", "shop/web")
         assert "Healthy" in asked(tmp_path / "mine", kubeconfig[1], "explain", "shop/web", "--exit-code")
 
+        dashboard = re.search(r"In a browser: (\S+)\. ", printed)
+        assert dashboard
+        page = asked(tmp_path / "mine", kubeconfig[1], "open", "shop/web", "--dashboard", "--print").strip()
+        assert page == f"{dashboard[1]}/apps/shop/web"
+        with urlopen(page, timeout=10) as answer:
+            assert b"shop/web" in answer.read()
+
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=stretched(15)) == 0
         assert process.stderr

@@ -7,9 +7,7 @@ import typer
 from rich.text import Text
 
 from gitops_bg.cli.errors import NameNotFound
-from gitops_bg.cli.options import completion
-from gitops_bg.cli.options.options import GitOptions, OutputOptions, PlaceOptions
-from gitops_bg.cli.options.values import an_app
+from gitops_bg.cli.options.options import AppGroupOrAll, GitOptions, OutputOptions, PlaceOptions
 from gitops_bg.cli.output import Output, literal
 from gitops_bg.cli.session.location import ALL, apps_named
 from gitops_bg.cli.session.session import Session
@@ -31,15 +29,7 @@ def fleet(
     git: GitOptions,
     place: PlaceOptions,
     out: OutputOptions,
-    app: Annotated[
-        str | None,
-        typer.Argument(
-            parser=an_app,
-            metavar="[APP]",
-            autocompletion=completion.apps_and_groups,
-            help="NAME or NAMESPACE/NAME, of an app or a release group. Default: all of them.",
-        ),
-    ] = None,
+    app: AppGroupOrAll = None,
     differing: Annotated[
         bool,
         typer.Option("--differing", help="Show only what does not serve the same everywhere where it is."),

@@ -9,10 +9,8 @@ import typer
 from rich.text import Text
 
 from gitops_bg.cli.errors import UsageError
-from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.groups import OptionalGroup
-from gitops_bg.cli.options.options import AppOptions
-from gitops_bg.cli.options.values import an_app
+from gitops_bg.cli.options.options import AppGroupOrAll, AppOptions
 from gitops_bg.cli.output import Output, literal
 from gitops_bg.cli.session.ledger import demanded, report_unverified_entries
 from gitops_bg.cli.session.location import ALL, About, apps_named, group_named
@@ -33,21 +31,13 @@ _ENDLESS = 1_000_000
 
 def history(
     at: AppOptions,
-    app: Annotated[
-        str | None,
-        typer.Argument(
-            parser=an_app,
-            metavar="[APP]",
-            autocompletion=completion.apps_and_groups,
-            help="NAME or NAMESPACE/NAME, of an app or a release group. Default, with --overrides: all of them.",
-        ),
-    ] = None,
+    app: AppGroupOrAll = None,
     overrides: Overrides = False,
     limit: Limit = _ENDLESS,
 ) -> None:
     """Show the history of an app: what, when, from which version to which, by whom, why.
 
-    Changes of promotion policies are of all apps, and stand between the entries.
+    Changes of promotion policies are of all apps, and stand between the entries. Of all apps it shows --overrides only.
 
     Example: gitops-bg history shop/web
     """
