@@ -20,6 +20,7 @@ CONSOLE = "console"
 _MARK = re.compile(r"<!-- (not run|run by|exits): (.+?) -->")
 _FENCE = re.compile(r"^( *)(```+)(\S*)\s*$")
 _PATH = re.compile(r"^# ([\w./-]+\.ya?ml)$")
+_HEADING = re.compile(r"^#+ (.+)$")
 PROGRAMS = ("gitops-bg", "kubectl", "git", "helm", "docker", "make", "pip", "pipx", "curl", "mkdocs", ".venv/bin/")
 _LOOKS_LIKE_A_COMMAND = re.compile(
     rf"^\s*(?:\$ \S|(?:export \w+=\S+|{'|'.join(map(re.escape, PROGRAMS))}) )", re.MULTILINE
@@ -43,6 +44,8 @@ class Block:
     language: str
     text: str
     mark: Mark | None = None
+    heading: str = ""
+    """What the block stands below."""
 
     @property
     def file(self) -> str:
@@ -69,21 +72,24 @@ def blocks(page: str) -> Iterator[Block]:
     """The blocks of a page, in order; those that are only indented have no language."""
     lines = page.splitlines()
     mark: Mark | None = None
+    heading = ""
     number = 0
     while number < len(lines):
         line = lines[number]
         if fence := _FENCE.match(line):
             end = next(at for at in range(number + 1, len(lines)) if lines[at].strip() == fence[2])
             text = "".join(f"{each.removeprefix(fence[1])}\n" for each in lines[number + 1 : end])
-            yield Block(number + 1, fence[3], text, mark)
+            yield Block(number + 1, fence[3], text, mark, heading)
             number, mark = end, None
         elif line.startswith("    ") and (number == 0 or not lines[number - 1].strip()):
             end = next((at for at in range(number, len(lines)) if not lines[at].startswith("    ")), len(lines))
-            yield Block(number + 1, "", "".join(f"{each[4:]}\n" for each in lines[number:end]), mark)
+            yield Block(number + 1, "", "".join(f"{each[4:]}\n" for each in lines[number:end]), mark, heading)
             number, mark = end - 1, None
         elif found := _MARK.fullmatch(line.strip()):
             mark = Mark(found[1], found[2])
         elif line.strip():
+            found = _HEADING.match(line)
+            heading = found[1] if found else heading
             mark = None
         number += 1
 

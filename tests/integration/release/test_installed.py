@@ -7,49 +7,25 @@ The registry, cosign and helm are real; the agent runs from the image that was p
 from __future__ import annotations
 
 import subprocess
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import urllib3
 import yaml
 
-from deploy.release.oci import Layout, Registry
-from tests.support.cluster import control_plane
+from deploy.release.oci import Layout
 from tests.support.cluster.clusters import ControlPlaneCluster
 from tests.support.cluster.helm import HOW_TO_GET_IT, Helm, helm_at_hand
-from tests.support.cluster.pod_servers import PodServers
-from tests.support.cluster.traefik import POD_ADDRESSES
 from tests.support.git.https_server import serving
-from tests.support.network import private_network, why_no_private_network
 from tests.support.release.installed import InstalledAgent
 from tests.support.release.made import Release, Releases, tool
-from tests.support.scenario import Scenario, scenario
+from tests.support.release.registry import CHART, REGISTRY, push, registry_with
+from tests.support.release.users import Users
+from tests.support.scenario import scenario
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.slow
-
-PORT = 5000
-"""Of the registry, in a network of its own."""
-REGISTRY = f"127.0.0.1:{PORT}/tools"
-CHART = f"oci://{REGISTRY}/charts/gitops-bg"
-
-
-def _answers() -> bool:
-    with urllib3.PoolManager(retries=False) as pool:
-        try:
-            return pool.request("GET", f"http://127.0.0.1:{PORT}/v2/", timeout=2).status == 200
-        except urllib3.exceptions.HTTPError:
-            return False
-
-
-@pytest.fixture(scope="module")
-def first(releases: Releases) -> Release:
-    """Built before anybody is alone: what it is made of may have to be fetched."""
-    return releases("0.1.0")
 
 
 @pytest.fixture(scope="module")
@@ -59,37 +35,9 @@ def second(releases: Releases) -> Release:
 
 @pytest.fixture(scope="module")
 def registry(first: Release, second: Release) -> Iterator[None]:
-    """A registry with both releases, in a network of one's own, in which pods have addresses, too."""
-    if reason := why_no_private_network():
-        pytest.skip(reason)
-    crane = tool("crane")
-    with private_network(POD_ADDRESSES):
-        command = [crane, "registry", "serve", "--address", f"127.0.0.1:{PORT}"]
-        server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        try:
-            eventually(_answers, what="the registry answers")
-            for each in (first, second):
-                push(each.layout)
-            yield
-        finally:
-            server.terminate()
-            server.wait()
-
-
-def push(layout: Layout) -> None:
-    with Registry.connect(plain=True, user="", secret="") as registry:
-        for each in registry.push(layout, REGISTRY):
-            print(each)
-
-
-@pytest.fixture
-def cluster(registry: None, tmp_path: Path) -> Iterator[ControlPlaneCluster]:
-    """A control plane whose pods answer."""
-    binaries = control_plane.assets()
-    if binaries is None:
-        pytest.skip(control_plane.HOW_TO_GET_THEM)
-    with ControlPlaneCluster.run(binaries, tmp_path, PodServers()) as running:
-        yield running
+    """A registry with both releases."""
+    with registry_with(first, second):
+        yield
 
 
 @pytest.fixture
@@ -134,46 +82,6 @@ def test_cosign_verifies_signatures_bills_and_provenance_in_the_registry_and_ref
     assert verify("verify", "gitops-bg", key=other) != 0
 
 
-class Users:
-    """Who uses an app all the while, through its live Service."""
-
-    def __init__(self, world: Scenario, service: str) -> None:
-        self._world, self._service = world, service
-        self.tags: list[str] = []
-        self.failures: list[str] = []
-        self._over = threading.Event()
-
-    @contextmanager
-    def asking(self) -> Iterator[Users]:
-        """Ask from now on, until the block ends."""
-        user = threading.Thread(target=self._use)
-        user.start()
-        try:
-            yield self
-        finally:
-            self._over.set()
-            user.join()
-
-    def _use(self) -> None:
-        with urllib3.PoolManager(retries=False) as pool:
-            while not self._over.wait(0.02):
-                addresses = self._world.cluster.ready_addresses(self._world.namespace, self._service)
-                if not addresses:
-                    self.failures.append("no pod is ready")
-                for address in addresses:
-                    self._ask(pool, address)
-
-    def _ask(self, pool: urllib3.PoolManager, address: str) -> None:
-        try:
-            answer = pool.request("GET", f"http://{address}:8080/", timeout=5)
-        except urllib3.exceptions.HTTPError as error:
-            self.failures.append(f"{address}: {error}")
-            return
-        if answer.status != 200:
-            self.failures.append(f"{address}: {answer.status}")
-        self.tags.append(answer.json()["image"].rpartition(":")[2])
-
-
 @pytest.mark.control_plane
 def test_helm_installs_it_from_the_registry_upgrades_it_and_goes_back_while_an_app_serves(
     cluster: ControlPlaneCluster, helm: Helm, tmp_path: Path
@@ -205,7 +113,7 @@ def test_helm_installs_it_from_the_registry_upgrades_it_and_goes_back_while_an_a
             assert "gitops-bg 0.1.0 is installed" in helm("install", *of, "--version", "0.1.0")
             assert agent.restart() == f"{REGISTRY}/gitops-bg:0.1.0"
             web = world.app().deploy("v1")
-            with Users(world, "web").asking() as users:
+            with Users(cluster, world.namespace, "web").asking() as users:
                 web.promote("v2")
                 assert "gitops-bg 0.1.1 is upgraded" in helm("upgrade", *of, "--version", "0.1.1")
                 assert agent.restart() == f"{REGISTRY}/gitops-bg:0.1.1"

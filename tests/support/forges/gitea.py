@@ -10,6 +10,7 @@ import base64
 import fcntl
 import json
 import shutil
+import ssl
 import subprocess
 import urllib.error
 import urllib.request
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 from gitops_bg.cli.demo.gitea import Assets, command, environment, password
 from tests.support.agent.leash import leashed
 from tests.support.cluster.control_plane import free_ports
+from tests.support.cluster.pki import Authority
 from tests.support.waiting import eventually
 
 HOW_TO_GET_IT = (
@@ -44,8 +46,9 @@ class Reply(NamedTuple):
 class Gitea:
     """A running server."""
 
-    def __init__(self, port: int, home: Path) -> None:
-        self.url = f"http://127.0.0.1:{port}"
+    def __init__(self, port: int, home: Path, authority: Path | None = None) -> None:
+        self.url = f"{'https' if authority else 'http'}://127.0.0.1:{port}"
+        self._trust = ssl.create_default_context(cafile=authority) if authority else None
         self.repositories = home / "data" / "gitea-repositories"
         """Where its bare repositories lie, for who looks at one without asking for it over HTTP."""
         self._repositories = 0
@@ -79,7 +82,7 @@ class Gitea:
             headers={"Authorization": f"Basic {basic}", "Content-Type": "application/json"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=60, context=self._trust) as answer:
                 return Reply(answer.status, _decoded(answer.read()))
         except urllib.error.HTTPError as error:
             with error:
@@ -91,10 +94,10 @@ class Gitea:
         body = {"name": f"token-{self._repositories}", "scopes": list(scopes)}
         return str(self.call("POST", f"/users/{user}/tokens", body, user=user)["sha1"])
 
-    def repository(self, **settings: Any) -> str:
-        """A new empty one of `admin`, in which the others may write; its name."""
+    def repository(self, name: str = "", **settings: Any) -> str:
+        """A new empty one of `admin`, in which the others may write; its name, which is a number's without one."""
         self._repositories += 1
-        name = f"config-{self._repositories}"
+        name = name or f"config-{self._repositories}"
         self.call("POST", "/user/repos", {"name": name, "default_branch": "main"}, user="admin")
         if settings:
             self.call("PATCH", f"/repos/admin/{name}", settings, user="admin")
@@ -106,21 +109,30 @@ class Gitea:
 
     def git_url(self, name: str, user: str) -> str:
         """Where a person pushes to, with the password."""
-        host = self.url.removeprefix("http://")
-        return f"http://{user}:{password(user)}@{host}/admin/{name}.git"
+        scheme, _, host = self.url.partition("://")
+        return f"{scheme}://{user}:{password(user)}@{host}/admin/{name}.git"
 
 
 @contextmanager
-def running(assets: Assets, template: Path, folder: Path) -> Iterator[Gitea]:
-    """A server with a copy of the database in ``template``, which is made by whoever comes first."""
+def running(assets: Assets, template: Path, folder: Path, authority: Authority | None = None) -> Iterator[Gitea]:
+    """A server with a copy of the database in ``template``, which is made by whoever comes first.
+
+    With an ``authority`` it speaks HTTPS, as one that people reach over a network.
+    """
     _make_once(assets, template)
     shutil.copytree(template, folder, dirs_exist_ok=True)
     (port,) = free_ports(1)
     start = command(assets, folder, port)
+    if authority:
+        certificate, key = authority.server("forge", "127.0.0.1")
+        settings = folder / "app.ini"
+        https = f"[server]\nPROTOCOL = https\nCERT_FILE = {certificate}\nKEY_FILE = {key}\n"
+        plain = settings.read_text().replace("http://127.0.0.1", "https://127.0.0.1")
+        settings.write_text(plain.replace("[server]\n", https))
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(leashed([*start, "web"]), stdout=log, stderr=log, env=environment(folder))
     try:
-        gitea = Gitea(port, folder)
+        gitea = Gitea(port, folder, authority.certificate if authority else None)
         eventually(lambda: _answers(gitea, server), what=f"Gitea answers; its log is in {folder}")
         yield gitea
     finally:

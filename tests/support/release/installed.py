@@ -20,16 +20,21 @@ from tests.support.waiting import eventually
 
 _ACCOUNT = Path("var/run/secrets/kubernetes.io/serviceaccount")
 _CREDENTIALS = Path("etc/gitops-bg/git")
+_AUTHORITIES = Path("etc/ssl/certs/ca-certificates.crt")
 
 
 class InstalledAgent:
     """The one pod of the Deployment `gitops-bg` of a namespace."""
 
-    def __init__(self, cluster: ControlPlaneCluster, namespace: str, crane: Path, folder: Path) -> None:
+    def __init__(
+        self, cluster: ControlPlaneCluster, namespace: str, crane: Path, folder: Path, trusted: str = ""
+    ) -> None:
+        """``trusted`` are certificates (PEM) that its image is to know as it knows those of the public authorities."""
         self._cluster = cluster
         self._namespace = namespace
         self._crane = crane
         self._folder = folder
+        self._trusted = trusted
         folder.mkdir()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -84,6 +89,8 @@ class InstalledAgent:
             with tarfile.open(archive) as opened:
                 opened.extractall(root, filter="fully_trusted")
             archive.unlink()
+            with (root / _AUTHORITIES).open("a") as known:
+                known.write(self._trusted)
         return root
 
     def _in_cluster(self, root: Path) -> dict[str, str]:
