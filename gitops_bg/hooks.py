@@ -70,7 +70,7 @@ def request_for(subject: AppOrGroup, call: HookCall, secrets: Secrets) -> HookRe
 
 
 def _payload(subject: AppOrGroup, call: HookCall, metadata: Mapping[str, str]) -> dict[str, Any]:
-    """The payload: exactly Flagger's fields."""
+    """Return the payload: exactly Flagger's fields."""
     return {
         "name": subject.name,
         "namespace": subject.namespace,

@@ -153,7 +153,7 @@ def url_of(to: Destination) -> str:
 
 
 def _channel(to: Destination, name: re.Pattern[str]) -> str:
-    """The channel, the id of one, or the person, as apprise reads it of a URL."""
+    """Return the channel, the id of one, or the person, as apprise reads it of a URL."""
     if not name.fullmatch(to.channel):
         raise ValueError(
             f"apprise has no way to name the channel {to.channel} of {to.type}: its name is too long or odd"
@@ -185,7 +185,7 @@ def _unknown(to: Destination) -> str:
 
 
 def _box(to: Destination) -> "Apprise":
-    """One service that keeps the rules of outgoing calls, whatever its URL says; we try again ourselves."""
+    """Return one service that keeps the rules of outgoing calls, whatever its URL says; we try again ourselves."""
     from apprise import Apprise, NotifyFormat
 
     url, asset = url_of(to), _asset()
@@ -233,7 +233,7 @@ _said: ContextVar[list[str] | None] = ContextVar("_said", default=None)
 
 @contextmanager
 def _complaints() -> Iterator[list[str]]:
-    """The warnings of apprise while it works for us: it has no other way to say why it failed."""
+    """Yield the warnings of apprise while it works for us: it has no other way to say why it failed."""
     said: list[str] = []
     handler = _OfThisCall()
     logger, token = logging.getLogger("apprise"), _said.set(said)

@@ -154,8 +154,8 @@ class Agent:
         self.metrics.ask_at_each_scrape(self.readiness_problems, self.queue)
 
     def _watched_cluster(self) -> Cluster:
-        """A cluster on the machine's clock, even where a test sets the agent's clock forward: its cluster does not
-        follow.
+        """Return a cluster on the machine's clock, even where a test sets the agent's clock forward: its cluster does
+        not follow.
         """
         return Cluster.watching(
             self.settings.access,
@@ -220,7 +220,7 @@ class Agent:
         )
 
     def account(self, token: str) -> PersonalForge:
-        """The account of a person at the forge, by their token there."""
+        """Return the account of a person at the forge, by their token there."""
         access, repository = self.settings.forge, self.settings.repository
         wanted = self.catalog.reading.settings.forge
         return PersonalForge(partial(connect_as, repository, access, wanted, token, self._clock), repository.branch)
@@ -348,7 +348,7 @@ class Agent:
             raise self._crash
 
     def _nothing_to_do(self) -> bool:
-        """Whether all is idle. The queue is asked twice: the others may have added to it in between."""
+        """Return whether all is idle. The queue is asked twice: the others may have added to it in between."""
         return self.queue.idle and self.git.idle and self.measurements.idle and self.queue.idle
 
     def _pause(self, seconds: float) -> None:
@@ -397,7 +397,9 @@ class Agent:
             self._wake_one(group)
 
     def _others_wait(self, subject: AppOrGroup) -> bool:
-        """Whether apps that changed come before one that has just written; they do not where its traffic is to move."""
+        """Return whether apps that changed come before one that has just written; they do not where its traffic is to
+        move.
+        """
         return self.queue.has_before(Urgency.WROTE) and not self._is_to_move_traffic(subject)
 
     def wake_all(self, those: Iterable[AppOrGroup]) -> None:
@@ -449,14 +451,16 @@ class Agent:
         self.git.poll_later(seconds)
 
     def _clock_was_set(self, by: timedelta) -> None:
-        """What waits for a moment in UTC, waits longer or less long than before: decide on everything anew."""
+        """Decide on everything anew: what waits for a moment in UTC, waits longer or less long than before."""
         how = "forward" if by > timedelta() else "back"
         LOGGER.warning("the machine's clock was set %s by %.1f s", how, abs(by).total_seconds())
         self._timers.clock_was_set(by)
         self._resync()
 
     def _groups(self) -> Iterable[GroupKey]:
-        """All groups of main, and those that left it, as far as they are known: nothing else tells them of main."""
+        """Return all groups of main, and those that left it, as far as they are known: nothing else tells them of
+        main.
+        """
         known = (*self.catalog.reading.groups, *self.members.groups(), *self.cluster.known_groups())
         return dict.fromkeys(known)
 
@@ -471,7 +475,7 @@ class Agent:
         self.wake_all((*apps, *self._groups()))
 
     def _remembered_mains(self) -> Iterable[Main]:
-        """The mains that live records were decided from, as far as they can be read."""
+        """Return the mains that live records were decided from, as far as they can be read."""
         mains: set[Main] = set()
         for app, state in self.cluster.bgds().items():
             with quietly(f"reading the record of {app}", app):
@@ -482,7 +486,7 @@ class Agent:
         return frozenset(mains)
 
     def _verified_before(self) -> VerifiedBefore:
-        """The mains of `_remembered_mains` by their commits, and whether no record is missing."""
+        """Return the mains of `_remembered_mains` by their commits, and whether no record is missing."""
         commits, is_complete = set(), self.cluster.caches.knows_all
         for state in (state for app, state in self.cluster.bgds().items() if self.catalog.cares_for(app)):
             try:
@@ -532,7 +536,7 @@ class Agent:
     # --- health ---------------------------------------------------------------------------------------------------
 
     def liveness_problems(self) -> list[str]:
-        """Why the process should be restarted; empty while all loops run."""
+        """Return why the process should be restarted; empty while all loops run."""
         reasons = self._workers.problems()
         if not self.git.alive:
             reasons.append("the Git thread ended")
@@ -551,7 +555,9 @@ class Agent:
         return reasons
 
     def readiness_problems(self) -> list[str]:
-        """Why the agent does not manage its apps yet, or decides on what may be no longer so; empty once it does."""
+        """Return why the agent does not manage its apps yet, or decides on what may be no longer so; empty once it
+        does.
+        """
         caches = self.cluster.caches
         reasons = [] if caches.synced else ["the caches of the cluster are not filled yet"]
         if caches.synced and caches.age > STALE:
@@ -560,7 +566,9 @@ class Agent:
         return [*reasons, *self._ignorance_of_main()]
 
     def _ignorance_of_main(self) -> Iterable[str]:
-        """Why what is known of main may be no longer so: a look was in vain, or two polls went by without an answer."""
+        """Yield why what is known of main may be no longer so: a look was in vain, or two polls went by without an
+        answer.
+        """
         look, seen = self.catalog.last_look, self.catalog.seen
         age, unread = look.age.total_seconds(), look.unread
         if unread:
@@ -571,12 +579,12 @@ class Agent:
             yield f"main was last read {age:.0f} s ago, and the Git remote has not answered since"
 
     def unmanaged(self) -> list[str]:
-        """In which namespaces the agent can do nothing at present, and why. It manages the others."""
+        """Return in which namespaces the agent can do nothing at present, and why. It manages the others."""
         return [f"namespace {name}: {why}" for name, why in self.cluster.caches.unmanaged().items() if name]
 
 
 def _lease(settings: AgentSettings, metrics: Metrics) -> Lease | None:
-    """The lease, over its own connection, whose timeout is no longer than an attempt may take."""
+    """Return the lease, over its own connection, whose timeout is no longer than an attempt may take."""
     wanted = settings.lease
     if wanted is None:
         return None
@@ -586,7 +594,7 @@ def _lease(settings: AgentSettings, metrics: Metrics) -> Lease | None:
 
 
 def allegiance_of(settings: AgentSettings) -> Ownership:
-    """The repository, cluster and branch that the agent follows, as live objects name them."""
+    """Return the repository, cluster and branch that the agent follows, as live objects name them."""
     repository = settings.repository
     return Ownership(repository_name(repository.url), repository.cluster, repository.branch)
 

@@ -114,7 +114,7 @@ def _shown(
 
 
 def _is_of_others(world: World, branch: PromotionBranch) -> bool:
-    """Whether the branch holds what neither this agent nor another one put there, and no candidate either."""
+    """Return whether the branch holds what neither this agent nor another one put there, and no candidate either."""
     own = (world.record.git.offered, world.candidate.digest if world.candidate else "")
     return branch.digest not in own and branch.offered_here is not False and not away(world.observed.git)
 

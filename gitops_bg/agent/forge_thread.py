@@ -291,7 +291,7 @@ def connect_as(
 
 
 def connect_with(repository: RepositorySettings, access: ForgeAccess, clock: Callable[[], datetime]) -> Connect:
-    """Connects with these credentials to whichever forge the settings of the repository name."""
+    """Connect with these credentials to whichever forge the settings of the repository name."""
 
     def connected(wanted: ForgeSettings) -> ForgeConnection:
         app = connect.AppSettings(access.app_id, access.app_key_file) if access.app_id and access.app_key_file else None

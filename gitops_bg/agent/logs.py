@@ -85,8 +85,8 @@ def fields(
     commit: str | None = None,
     **more: object,
 ) -> dict[str, object]:
-    """The ``extra`` of a log call: ``log.info("…", extra=fields(app=key, commit=id))``. Empty fields are left out; a
-    release group is in a field of its own.
+    """Return the ``extra`` of a log call: ``log.info("…", extra=fields(app=key, commit=id))``. Empty fields are left
+    out; a release group is in a field of its own.
 
     >>> from gitops_bg.core.model.version import AppKey
     >>> fields(app=AppKey("shop", "web"), digest="")

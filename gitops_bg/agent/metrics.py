@@ -31,7 +31,7 @@ SUBJECT = ("kind", "namespace", "name")
 
 
 def labels_of(who: AppOrGroup) -> tuple[str, str, str]:
-    """The values of these labels."""
+    """Return the values of these labels."""
     return who.kind.value, who.namespace, who.name
 
 
@@ -52,7 +52,7 @@ class SubjectGauges(Collector):
         self._values.pop(who, None)
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """The samples of a scrape."""
+        """Yield the samples of a scrape."""
         values = list(self._values.items())
         for place, (name, what) in enumerate(self._families):
             family = GaugeMetricFamily(name, what, labels=SUBJECT)
@@ -80,7 +80,7 @@ class SubjectPhases(Collector):
         self._phases.pop(who, None)
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """The samples of a scrape."""
+        """Yield the samples of a scrape."""
         family = GaugeMetricFamily(self._name, self._what, labels=(*SUBJECT, "phase"))
         for who, phase in list(self._phases.items()):
             for each in Phase:
@@ -112,7 +112,7 @@ class SubjectHistogram(Collector):
             self._counts.pop(who, None)
 
     def collect(self) -> Iterable[HistogramMetricFamily]:
-        """The samples of a scrape."""
+        """Yield the samples of a scrape."""
         family = HistogramMetricFamily(self._name, self._what, labels=(*SUBJECT, self._label))
         with self._lock:
             found = [(who, value, counts[:]) for who, by in self._counts.items() for value, counts in by.items()]
@@ -121,7 +121,7 @@ class SubjectHistogram(Collector):
         yield family
 
     def _empty(self) -> "array[float]":
-        """A count for each bucket, one for longer times, and the sum of all seconds."""
+        """Return a count for each bucket, one for longer times, and the sum of all seconds."""
         return array("d", [0.0] * (len(self._buckets) + 2))
 
     def _cumulated(self, counts: "array[float]") -> Iterator[tuple[str, float]]:
@@ -158,7 +158,7 @@ class Metrics:
         self._process = _ProcessSeries(self.registry)
 
     def leads(self, holds: bool, holder: str) -> None:
-        """Whether this agent holds its lease, and so works; and who holds it."""
+        """Count whether this agent holds its lease, and so works; and who holds it."""
         self._process.leader.set(1 if holds else 0)
         self._process.lease_holder.clear()
         if holder:
@@ -170,12 +170,12 @@ class Metrics:
         self._process.queue_depth.set_function(lambda: len(queue))
 
     def decided(self, who: AppOrGroup, phase: Phase, seconds: float) -> None:
-        """The engine decided within ``seconds``, and ended in ``phase``; actions are counted elsewhere."""
+        """Count that the engine decided within ``seconds``, and ended in ``phase``; actions are counted elsewhere."""
         self._subjects.decisions.labels(*labels_of(who), phase).inc()
         self._process.decision_seconds.observe(seconds)
 
     def happened(self, who: AppOrGroup, fact: Fact) -> None:
-        """Something happened to it: one of the events of a decision, or the result of an action."""
+        """Count what happened to it: one of the events of a decision, or the result of an action."""
         series, labels = self._subjects, labels_of(who)
         match fact:
             case LedgerEntry(event=event):
@@ -196,37 +196,37 @@ class Metrics:
                 series.actions.labels(*labels, type(fact.action).__name__).inc()
 
     def failed(self, who: AppOrGroup, reason: str) -> None:
-        """A pass over it ended with an error; ``reason`` is the ``reason`` of a ``GitopsBgError``."""
+        """Count a pass over it that ended with an error; ``reason`` is the ``reason`` of a ``GitopsBgError``."""
         self._subjects.errors.labels(*labels_of(who), reason).inc()
 
     def measured(self, who: AppOrGroup, provider: str, result: MeasurementResult) -> None:
-        """A measurement of its analysis had this result, and the record has counted it."""
+        """Count a measurement of its analysis with this result, which the record has counted."""
         self._subjects.measurements.labels(*labels_of(who), provider, result.phase).inc()
         if result.begun_at is not None:
             self._process.measuring_seconds.labels(provider).observe((result.at - result.begun_at).total_seconds())
 
     def kubernetes_event(self, who: AppOrGroup, severity: str, reason: str) -> None:
-        """A Kubernetes Event about it; ``severity`` is ``Normal`` or ``Warning``."""
+        """Count a Kubernetes Event about it; ``severity`` is ``Normal`` or ``Warning``."""
         self._subjects.kubernetes_events.labels(*labels_of(who), severity, reason).inc()
 
     def info(self, who: AppOrGroup, phase: Phase, color: Color | None, version: str, candidate: str) -> None:
-        """The state of it: its phase, the serving color and version, and the candidate's version; empty: none."""
+        """Set the state of it: its phase, the serving color and version, and the candidate's version; empty: none."""
         self._subjects.phases.set(who, phase)
         self._subjects.describe(who, color or "", version, candidate)
 
     def replicas(self, who: AppOrGroup, counts: Counts) -> None:
-        """How many pods it has."""
+        """Set how many pods it has."""
         unavailable = counts.unavailable
         self._subjects.replicas.set(
             who, (counts.desired, counts.current, counts.updated, counts.ready, counts.available, unavailable)
         )
 
     def ledger_waits(self, who: AppOrGroup, entries: int) -> None:
-        """This many of its ledger entries have not reached Git yet."""
+        """Set how many of its ledger entries have not reached Git yet."""
         self._subjects.ledger_waits.set(who, (entries,))
 
     def suspended_since(self, who: AppOrGroup, when: datetime | None) -> None:
-        """It has been suspended since ``when``; None where it is not."""
+        """Set since when it has been suspended; None where it is not."""
         if when is None:
             self._subjects.suspended.remove_by_labels(dict(zip(SUBJECT, labels_of(who), strict=True)))
         else:
@@ -237,61 +237,63 @@ class Metrics:
         self._subjects.forget(who)
 
     def resources(self, apps: int, groups: int) -> None:
-        """The agent manages this many apps and release groups."""
+        """Set how many apps and release groups the agent manages."""
         self._process.resources.labels("app").set(apps)
         self._process.resources.labels("group").set(groups)
 
     def polled(self, outcome: str, seconds: float) -> None:
-        """Git was polled, and answered; ``outcome`` is ``quiet`` or ``moved``."""
+        """Count a poll of Git that was answered; ``outcome`` is ``quiet`` or ``moved``."""
         self._process.git_reachable.set(1)
         self._process.poll_seconds.labels(outcome).observe(seconds)
 
     def poll_failed(self, reason: str, seconds: float, *, answered: bool = False) -> None:
-        """Git was polled in vain; ``reason`` is that of a ``GitopsBgError``, ``answered`` whether the remote spoke."""
+        """Count a poll of Git in vain; ``reason`` is that of a ``GitopsBgError``, ``answered`` whether the remote
+        spoke.
+        """
         self._process.git_reachable.set(answered)
         self._process.poll_seconds.labels(reason).observe(seconds)
 
     def main_verified(self, verified: bool) -> None:
-        """Whether main was read to its head, as far as signatures are asked for."""
+        """Set whether main was read to its head, as far as signatures are asked for."""
         self._process.git_verified.set(verified)
 
     def git_wrote(self, kind: str, count: int, seconds: float) -> None:
-        """The remote accepted ``count`` new commits for ``kind``: ``main``, ``offer`` or ``ledger``."""
+        """Count ``count`` new commits that the remote accepted for ``kind``: ``main``, ``offer`` or ``ledger``."""
         self._process.commits.labels(kind).inc(count)
         self._process.push_seconds.labels(kind).observe(seconds)
 
     def push_failed(self, kind: str, reason: str) -> None:
-        """A branch was not written; ``kind`` is ``main``, ``ledger`` or ``offer``."""
+        """Count a branch that was not written; ``kind`` is ``main``, ``ledger`` or ``offer``."""
         self._process.push_failures.labels(kind, reason).inc()
 
     def refs_refused(self, counts: Mapping[str, int]) -> None:
-        """The remote refuses this many branches of each kind; a kind that is not named: none."""
+        """Set how many branches of each kind the remote refuses; a kind that is not named: none."""
         for kind in ("main", "ledger", "offer"):
             self._process.refs_refused.labels(kind).set(counts.get(kind, 0))
 
     def forge_asked(self, call: str, outcome: str) -> None:
-        """One call of the forge ended with this outcome: ``ok``, or the reason of its error."""
+        """Count a call of the forge that ended with this outcome: ``ok``, or the reason of its error."""
         self._process.forge_requests.labels(call, outcome).inc()
 
     def forge_waits(self, count: int, oldest_seconds: float) -> None:
-        """This many writes to the forge wait, the oldest for this long."""
+        """Set how many writes to the forge wait, and for how long the oldest."""
         self._process.forge_queue.set(count)
         self._process.forge_oldest.set(oldest_seconds)
 
     def forge_remaining(self, count: int) -> None:
-        """The forge accepts this many requests until its limit is reset."""
+        """Set how many requests the forge accepts until its limit is reset."""
         self._process.forge_remaining.set(count)
 
     def pulls_open(self, count: int) -> None:
-        """This many pull requests of promotion branches are open."""
+        """Set how many pull requests of promotion branches are open."""
         self._process.pulls_open.set(count)
 
     def clock_skew(self, seconds: float) -> None:
-        """The API server's clock is ahead of ours by at least this many seconds (negative: behind)."""
+        """Set by how many seconds at least the API server's clock is ahead of ours (negative: behind)."""
         self._process.clock_skew.set(seconds)
 
     def kubernetes_request(self, verb: str, code: int | str, seconds: float) -> None:
-        """One request to the API server; ``code`` is the status, or a word where there was no response."""
+        """Count a request to the API server; ``code`` is the status, or a word where there was no response."""
         self._process.requests.labels(verb, str(code)).inc()
         self._process.request_seconds.labels(verb).observe(seconds)
 

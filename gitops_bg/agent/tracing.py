@@ -51,7 +51,7 @@ NO_TRACER = NoTracer()
 
 
 def tracer_from(environment: Mapping[str, str], cluster: str) -> Tracer:
-    """The tracer that the standard variables ask for; ``cluster`` is the name of this cluster in each trace."""
+    """Return the tracer that the standard variables ask for; ``cluster`` is the name of this cluster in each trace."""
     if not any(environment.get(name) for name in ENDPOINTS) or environment.get("OTEL_TRACES_EXPORTER") == "none":
         return NO_TRACER
     if environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
@@ -70,7 +70,7 @@ def tracer_from(environment: Mapping[str, str], cluster: str) -> Tracer:
 
 
 def _resource(environment: Mapping[str, str], cluster: str) -> "Resource":
-    """Who sends: what the variables say comes before what we know. Raises ``ImportError``."""
+    """Return who sends: what the variables say comes before what we know. Raises ``ImportError``."""
     from opentelemetry.sdk.resources import Resource
 
     named = "OTEL_SERVICE_NAME" in environment or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
@@ -99,7 +99,7 @@ class _OtlpTracer:
 
 
 def _converter(resource: "Resource") -> "Callable[[Span], ReadableSpan]":
-    """The function that makes a span of the SDK of one of ours."""
+    """Return the function that makes a span of the SDK of one of ours."""
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
     from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags

@@ -47,7 +47,9 @@ class BoundedConditions:
         """Apps and groups whose condition took too long: until when they wait, and what is said of it."""
 
     def is_true(self, subject: AppOrGroup, text: str, values: Mapping[str, Any]) -> bool:
-        """As `expressions.is_true`, for an app or a group; what takes too long, or too much memory, has `NoAnswer`."""
+        """Answer as `expressions.is_true`, for an app or a group; what takes too long, or too much memory, has
+        `NoAnswer`.
+        """
         return is_true(text, values) if is_cheap(text, values) else self._ask(subject, text, values)
 
     def close(self) -> None:
@@ -79,7 +81,7 @@ class BoundedConditions:
         return bool(found["is"])
 
     def _answer(self, question: str) -> str:
-        """The child's answer; empty where it was killed, or died."""
+        """Return the child's answer; empty where it was killed, or died."""
         child = self._child = self._child or _started(self._memory)
         assert child.stdin is not None
         assert child.stdout is not None
@@ -113,7 +115,7 @@ class BoundedConditions:
 
 
 def _started(memory: int) -> "subprocess.Popen[str]":
-    """The child, once it is ready: its start is not part of an evaluation's time."""
+    """Return the child, once it is ready: its start is not part of an evaluation's time."""
     child = subprocess.Popen(
         [sys.executable, "-P", "-m", "gitops_bg.analysis.bounded", str(memory)],  # never a module of this folder
         stdin=subprocess.PIPE,

@@ -277,7 +277,7 @@ class MeasurementPool:
                     del tasks[one]
 
     def _give_up(self, subject: AppOrGroup) -> list[_Task]:
-        """The overdue tasks of a subject, now with an error as their result."""
+        """Return the overdue tasks of a subject, now with an error as their result."""
         now, steady = self._clock(), self._steady()
         tasks = self._tasks.get(subject, {}).values()
         overdue = [task for task in tasks if task.running and task.overdue and task.overdue <= steady]
@@ -302,7 +302,7 @@ class MeasurementPool:
             thread.start()
 
     def _next(self) -> _Task | None:
-        """The next task, subjects taking turns; blocks until there is one. None once the pool is stopped."""
+        """Return the next task, subjects taking turns; blocks until there is one. None once the pool is stopped."""
         with self._changed:
             self._free += 1
             try:
@@ -318,7 +318,7 @@ class MeasurementPool:
                 self._free -= 1
 
     def _pick(self) -> _Task | None:
-        """A task of the subject whose turn it is."""
+        """Return a task of the subject whose turn it is."""
         subject = self._turns.next(
             waiting=lambda each: any(task.waiting for task in self._tasks.get(each, {}).values()),
             running=lambda each: sum(task.running for task in self._tasks.get(each, {}).values()),

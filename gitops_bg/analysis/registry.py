@@ -42,7 +42,7 @@ class Registry:
 
 
 def _installed(name: str) -> Provider:
-    """The entry point of another package; an error in its code is its author's, not a bug of ours."""
+    """Return the entry point of another package; an error in its code is its author's, not a bug of ours."""
     found = list(entry_points(group=ENTRY_POINTS, name=name))
     if not found:
         known = ", ".join(sorted({*OURS, *entry_points(group=ENTRY_POINTS).names}))

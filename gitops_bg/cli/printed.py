@@ -88,6 +88,6 @@ PRINTED: Mapping[str, Any] = {**_VERBS, ERROR: decisions.ErrorJson, NOTE: decisi
 
 
 def printed_schema(name: str) -> Schema:
-    """The JSON Schema of what a verb prints; ``error`` and ``note`` are those of stderr. Raises `KeyError`."""
+    """Return the JSON Schema of what a verb prints; ``error`` and ``note`` are those of stderr. Raises `KeyError`."""
     found = TypeAdapter(PRINTED[name]).json_schema(by_alias=True, mode="serialization")
     return {"$schema": DRAFT, "title": f"gitops-bg {name} -o json", **plain(found)}

@@ -121,13 +121,13 @@ def bindings_of(folder: Path, wanted: Installation) -> tuple[Object, ...]:
 
 
 def _impersonating(binding: Object) -> Object:
-    """A binding as one of the right to act as a ServiceAccount."""
+    """Return a binding as one of the right to act as a ServiceAccount."""
     metadata, role = {**binding["metadata"], "name": _IMPERSONATOR}, {**binding["roleRef"], "name": _IMPERSONATOR}
     return {**binding, "metadata": metadata, "roleRef": role}
 
 
 def settings_watching(settings: Mapping[str, str], watched: Watched) -> Mapping[str, str]:
-    """Settings with the namespaces that the agent manages, and whom it acts as there.
+    """Return settings with the namespaces that the agent manages, and whom it acts as there.
 
     >>> settings_watching({"GITOPS_BG_POLL": "10s"}, Watched(("shop", "pay"), impersonated="apps"))
     {'GITOPS_BG_POLL': '10s', 'GITOPS_BG_NAMESPACE': 'shop pay', 'GITOPS_BG_IMPERSONATE_SERVICE_ACCOUNT': 'apps'}
@@ -148,7 +148,7 @@ def image_of(objects: tuple[Object, ...]) -> str:
 
 
 def _written(folder: Path) -> Iterator[Object]:
-    """The objects as they are in the files."""
+    """Yield the objects as they are in the files."""
     document, problems = read_one(_KUSTOMIZATION, (folder / _KUSTOMIZATION).read_bytes())
     if document is None:
         raise InvalidInput(*problems)
@@ -168,7 +168,9 @@ def _inside(body: Object, namespace: str) -> Object:
 
 
 def _placed(body: Object, wanted: Installation) -> Object:
-    """A manifest moved to the wanted namespace, with the wanted image and what restarts pods for new settings."""
+    """Return a manifest moved to the wanted namespace, with the wanted image and what restarts pods for new
+    settings.
+    """
     metadata = {**body["metadata"]}
     if "namespace" in metadata:
         metadata["namespace"] = wanted.namespace
@@ -197,7 +199,7 @@ def _container(deployment: Object) -> dict[str, Any]:
 
 
 def _own_objects(wanted: Installation) -> Iterator[Object]:
-    """The ConfigMap and the Secret, which no file has: they are the user's."""
+    """Yield the ConfigMap and the Secret, which no file has: they are the user's."""
     place = {"namespace": wanted.namespace, "labels": names.OWN_LABELS}
     if wanted.settings:
         metadata = {**place, "name": NAME}
@@ -237,12 +239,12 @@ POD_FIELDS = (
 
 
 def _with(value: str, *lines: str) -> tuple[str, ...]:
-    """Lines that are there where a value is."""
+    """Return lines that are there where a value is."""
     return (f"{{{{- with .Values.{value} }}}}", *lines, "{{- end }}")
 
 
 def _more(value: str, indent: int) -> tuple[str, ...]:
-    """What a value adds to a list or to a map."""
+    """Return what a value adds to a list or to a map."""
     return _with(value, f"{{{{- toYaml . | nindent {indent} }}}}")
 
 
@@ -286,7 +288,7 @@ def templates(folder: Path) -> Mapping[str, str]:
 
 
 def _watched(folder: Path) -> str:
-    """The bindings for the whole cluster, or those in each namespace; nothing where no value names any."""
+    """Return the bindings for the whole cluster, or those in each namespace; nothing where no value names any."""
     scopes = (Watched(everywhere=True, impersonated="@any@"), Watched(("@watched@",), impersonated="@any@"))
     everywhere, inside = (_bindings(folder, each) for each in scopes)
     begin, otherwise = (
@@ -297,7 +299,7 @@ def _watched(folder: Path) -> str:
 
 
 def _bindings(folder: Path, watched: Watched) -> str:
-    """The binding of the agent's rights, and the one by which it acts as somebody else where a value says so."""
+    """Return the binding of the agent's rights, and the one by which it acts as somebody else where a value says so."""
     bodies = bindings_of(folder, replace(_ANYWHERE, watched=watched))
     own, impersonating = (_text(_labelled(body, "@recommended@")) for body in bodies)
     return f"{own}{{{{- if $.Values.impersonateServiceAccount }}}}\n---\n{impersonating}{{{{- end }}}}\n"
@@ -309,7 +311,7 @@ def _if_enabled(name: str, text: str) -> str:
 
 
 def _monitoring(folder: Path) -> list[str]:
-    """The objects that watch the agent, as text."""
+    """Return the objects that watch the agent, as text."""
     labels = {**names.OWN_LABELS, "grafana_dashboard": "1"}
     metadata = {"name": f"{NAME}-dashboard", "namespace": _ANYWHERE.namespace, "labels": labels}
     dashboard = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {DASHBOARD: "@dashboard@"}}
@@ -318,7 +320,7 @@ def _monitoring(folder: Path) -> list[str]:
 
 
 def _labelled(body: Object, *more: str) -> Object:
-    """An object with room for more labels: of the release, or those by which an operator selects."""
+    """Return an object with room for more labels: of the release, or those by which an operator selects."""
     labels = {**body["metadata"].get("labels", {}), **dict.fromkeys(more, "")}
     return {**body, "metadata": {**body["metadata"], "labels": labels}}
 
@@ -332,7 +334,7 @@ def _file_of(body: Object) -> str:
 
 
 def _open(body: Object) -> Object:
-    """An object with placeholders for what values set."""
+    """Return an object with placeholders for what values set."""
     if body["kind"] == DEFINITIONS.name:
         return {**body, "metadata": {**body["metadata"], "annotations": KEEP}}
     if body["kind"] == NETWORK_POLICIES.name:
@@ -360,7 +362,7 @@ def _open_volume(volume: Object) -> Object:
 
 
 def _text(body: Object) -> str:
-    """An object as the text of a template; braces of its own are not helm's."""
+    """Return an object as the text of a template; braces of its own are not helm's."""
     escaped = to_yaml(body).replace("{{", '{{ "{{" }}')
     return "".join(_line(line) for line in lines_of(escaped.removesuffix("\n")))
 

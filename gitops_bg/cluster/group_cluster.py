@@ -259,7 +259,7 @@ class GroupCluster:
     # --- services ---------------------------------------------------------------------------------------------
 
     def _services(self, group: GroupKey, members: Iterable[str]) -> dict[str, Object]:
-        """The group's Services, and those of the names that its members' services have, whoever's they are."""
+        """Return the group's Services, and those of the names that its members' services have, whoever's they are."""
         labels = ",".join(f"{key}={value}" for key, value in group_labels(group).items())
         found = {body["metadata"]["name"]: body for body in self._client.list(SERVICES, group.namespace, labels)}
         for name in sorted({member.rpartition("-")[0] for member in members}.difference(found)):
@@ -268,7 +268,9 @@ class GroupCluster:
         return found
 
     def _stable(self, group: GroupKey, body: Object) -> StableService:
-        """The member that a stable Service follows: none where it selects other pods than its member's Service."""
+        """Return the member that a stable Service follows: none where it selects other pods than its member's
+        Service.
+        """
         labels = body["metadata"].get("labels") or {}
         foreign = owner_of(meta_of(body), labels, group)
         name = labels.get(names.MEMBER, "")
@@ -297,7 +299,7 @@ class GroupCluster:
             raise NoPodAnswers(f"Service {group.namespace}/{min(to)} has no pod that answers, and {min(leaves)} has")
 
     def _answers(self, group: GroupKey, member: str) -> bool:
-        """Whether the Service of a member has a ready endpoint, read live."""
+        """Return whether the Service of a member has a ready endpoint, read live."""
         return any(each.ready for each in foreign_slices(self._client, self._slice_kind(), group.namespace, member))
 
     # --- objects ----------------------------------------------------------------------------------------------
@@ -355,7 +357,7 @@ class GroupCluster:
             self._intents.forget(HTTP_ROUTES, group.namespace, action.name)
 
     def _routes(self, group: GroupKey) -> list[Object] | None:
-        """All HTTPRoutes of the namespace; None where the cluster lacks the kind."""
+        """Return all HTTPRoutes of the namespace; None where the cluster lacks the kind."""
         try:
             return self._client.list(HTTP_ROUTES, group.namespace)
         except NotFound:
@@ -364,8 +366,8 @@ class GroupCluster:
     # --- groups that left main ----------------------------------------------------------------------------------
 
     def _left_main(self, group: GroupKey, in_main: Collection[GroupKey]) -> Iterator[Object]:
-        """The other ReleaseGroups of the namespace that are ours and whose folder left main; none where nobody knows
-        what main has.
+        """Yield the other ReleaseGroups of the namespace that are ours and whose folder left main; none where nobody
+        knows what main has.
         """
         for body in self._client.list(RELEASE_GROUPS, group.namespace) if in_main else ():
             key = GroupKey(group.namespace, body["metadata"]["name"])
@@ -406,7 +408,7 @@ class GroupCluster:
 
 
 def _is_of(group: GroupKey, body: Object) -> bool:
-    """Whether an HTTPRoute is a group's, or has its name, whoever's it is."""
+    """Return whether an HTTPRoute is a group's, or has its name, whoever's it is."""
     labels = body["metadata"].get("labels") or {}
     is_labelled = all(labels.get(key) == value for key, value in group_labels(group).items())
     return is_labelled or body["metadata"]["name"] == names.fit(group.name)
@@ -421,7 +423,7 @@ def _by_name(rival: RivalRoute) -> str:
 
 
 def _record_or_why_not(body: Object) -> tuple[GroupRecord, str]:
-    """The record of a group that left main; else an empty one, and what is wrong with it."""
+    """Return the record of a group that left main; else an empty one, and what is wrong with it."""
     try:
         return load_group_record(body), ""
     except InvalidInput as error:
@@ -443,7 +445,7 @@ def _live_route(group: GroupKey, body: Object) -> LiveRoute:
 
 
 def _says(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether a live spec says what is wanted; the server may have added fields, but to no selector."""
+    """Return whether a live spec says what is wanted; the server may have added fields, but to no selector."""
     if (live.get("selector") or {}) != wanted.get("selector"):
         return False
     same_ports = ports_are(live.get("ports") or (), wanted.get("ports") or ())
@@ -451,12 +453,14 @@ def _says(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def _affinity(spec: Mapping[str, Any]) -> tuple[str, Any]:
-    """Which clients stay with a pod, with the default of the API server."""
+    """Return which clients stay with a pod, with the default of the API server."""
     return spec.get("sessionAffinity") or "None", spec.get("sessionAffinityConfig")
 
 
 def _affinity_change(wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The operations after which a Service keeps clients as is wanted; with none, the server drops the details."""
+    """Return the operations after which a Service keeps clients as is wanted; with none, the server drops the
+    details.
+    """
     kind, details = _affinity(wanted)
     said = {"sessionAffinity": kind} | ({"sessionAffinityConfig": details} if details is not None else {})
     return [{"op": "add", "path": f"/spec/{name}", "value": value} for name, value in said.items()]

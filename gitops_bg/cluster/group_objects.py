@@ -89,7 +89,7 @@ def stable_service(group: GroupKey, name: str, member: Object) -> Object:
 
 
 def owner_of(meta: Meta, labels: Mapping[str, str], group: GroupKey) -> str:
-    """Whose an object is, in a sentence; empty where it is this group's."""
+    """Return whose an object is, in a sentence; empty where it is this group's."""
     if meta.controller is not None:
         return f"it is controlled by {meta.controller.kind} {meta.controller.name}"
     if labels.get(names.MANAGED_BY) == names.MANAGER and labels.get(names.RELEASE_GROUP) == names.fit(group.name):

@@ -76,7 +76,9 @@ def apply(client: Client, objects: Iterable[Object]) -> Iterator[ChangeSetEntry]
 
 
 def _change(body: Object, before: Object | None, after: Object) -> Change:
-    """What a write did to what ``body`` names: some servers give a definition a new version for the same content."""
+    """Return what a write did to what ``body`` names: some servers give a definition a new version for the same
+    content.
+    """
     if before is None:
         return Change.CREATED
     same = all(before.get(key) == after.get(key) for key in body.keys() - {"metadata"})
@@ -220,7 +222,9 @@ def _is_ready(deployment: Object) -> bool:
 
 
 def _is_newest(pod: Object, deployment: Object) -> bool:
-    """Whether a pod is one of the Deployment as it is now: what keeps an earlier one waiting is mended, or moot."""
+    """Return whether a pod is one of the Deployment as it is now: what keeps an earlier one waiting is mended, or
+    moot.
+    """
     template = deployment["spec"]["template"]
     settings = [_annotations(each).get(SETTINGS_DIGEST) for each in (pod, template)]
     images = [[each["image"] for each in spec["containers"]] for spec in (pod["spec"], template["spec"])]
@@ -271,7 +275,7 @@ def _build(container: Mapping[str, Any]) -> str:
 
 
 def _log(client: Client, namespace: str, pod: str, *, previous: bool) -> str:
-    """What the agent complained about last; empty where it did not, or where its log cannot be read."""
+    """Return what the agent complained about last; empty where it did not, or where its log cannot be read."""
     try:
         return last_complaint(client.log(namespace, pod, _LOG_LINES, previous=previous))
     except GitopsBgError:
@@ -279,7 +283,7 @@ def _log(client: Client, namespace: str, pod: str, *, previous: bool) -> str:
 
 
 def last_complaint(log: str) -> str:
-    r"""The last line of a log that warns of something, or says why the process ends; empty where none does.
+    r"""Return the last line of a log that warns of something, or says why the process ends; empty where none does.
 
     >>> last_complaint('{"level": "warning", "msg": "Git is down"}\n{"level": "info", "msg": "waiting"}\n')
     'Git is down'

@@ -64,8 +64,8 @@ def _problems(document: Document) -> Iterator[Problem]:
 
 @cache
 def _models() -> Mapping[str, Mapping[str, str]]:
-    """The fields of each model with their types: ``list:`` or ``dict:`` and the type of the items, or the name of a
-    model, or plain types with ``|`` between them; ``!`` at the end of a field that is required.
+    """Return the fields of each model with their types: ``list:`` or ``dict:`` and the type of the items, or the name
+    of a model, or plain types with ``|`` between them; ``!`` at the end of a field that is required.
     """
     file = resources.files(__package__).joinpath("fields.json")
     models: Mapping[str, Mapping[str, str]] = read_json(file.read_bytes())
@@ -85,7 +85,7 @@ def _fields(document: Document, model: str, value: dict[str, Any], path: Path) -
 
 
 def _value(document: Document, written: str, value: Any, path: Path) -> Iterator[Problem]:
-    """The problems of one value, at every depth."""
+    """Yield the problems of one value, at every depth."""
     holder, _, inner = written.rpartition(":")
     if isinstance(value, dict) and written in _models():
         yield from _fields(document, written, value, path)
@@ -102,7 +102,7 @@ def _items(document: Document, written: str, value: dict[str, Any] | list[Any], 
 
 
 def _plain(written: str) -> list[str]:
-    """The types of plain values that a value may have."""
+    """Return the types of plain values that a value may have."""
     return [] if ":" in written or written in _models() else written.split("|")
 
 
@@ -138,7 +138,7 @@ def _unknown(document: Document, path: Path, known: list[str]) -> Problem:
 
 
 def _instead(document: Document, path: Path) -> str:
-    """Where a field belongs that this kind does not have, or where its fields are told."""
+    """Return where a field belongs that this kind does not have, or where its fields are told."""
     if path[-2:-1] == ("resources",):
         return "write it below requests or limits"
     if len(path) == _IN_SPEC and (ours := place_of(BlueGreenDeployment, str(path[-1]))):

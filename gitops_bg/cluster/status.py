@@ -172,7 +172,9 @@ def _stored(record: Record, live: Object) -> str:
 
 
 def _handled(live: Object, decision: Decision) -> Object | None:
-    """The answer to who asked for a look; the present one where that was given already: each request has one answer."""
+    """Return the answer to who asked for a look; the present one where that was given already: each request has one
+    answer.
+    """
     before = live.get("handledLook")
     known, new = before if isinstance(before, dict) else None, decision.handled
     if new is None or (known and known.get("request") == new.request):
@@ -203,7 +205,7 @@ def _but_for_notes(status: Object) -> Object:
 
 
 def _objects(status: Object, field: str) -> list[Object]:
-    """The objects in a list of a status: somebody else may have written there."""
+    """Return the objects in a list of a status: somebody else may have written there."""
     found = status.get(field)
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
@@ -240,7 +242,7 @@ def since(state: AppState, kind: str) -> datetime | None:
 
 
 def _live_conditions(status: Object) -> list[Object]:
-    """The valid conditions in a status: somebody else may have written there."""
+    """Return the valid conditions in a status: somebody else may have written there."""
     found = status.get("conditions")
     return [each for each in found if _is_condition(each)] if isinstance(found, list) else []
 
@@ -254,7 +256,7 @@ def _named(named: NamedInMain | None) -> shown.NamedStatus | None:
 
 
 def _summary(version: Version | None) -> shown.VersionStatus | None:
-    """What the printer columns show of a version."""
+    """Return what the printer columns show of a version."""
     if version is None:
         return None
     return shown.VersionStatus(
@@ -268,7 +270,9 @@ def _summary(version: Version | None) -> shown.VersionStatus | None:
 
 
 def _last(rollouts: tuple[Rollout, ...]) -> Iterator[Rollout]:
-    """The rollouts that are under way, and the last that ended; newest first. All others are history's to show."""
+    """Yield the rollouts that are under way, and the last that ended; newest first. All others are history's to
+    show.
+    """
     has_ended = False
     for rollout in reversed(rollouts):
         if rollout.outcome is None or not has_ended:
@@ -319,7 +323,9 @@ def _images(version: Version) -> Iterator[str]:
 
 
 def _message(decision: Decision) -> str:
-    """The one sentence beside the phase: of the condition that explains it, the first shut gate, or what Ready says."""
+    """Return the one sentence beside the phase: of the condition that explains it, the first shut gate, or what Ready
+    says.
+    """
     conditions = {condition.type: condition.message for condition in decision.conditions}
     why = conditions.get(_REASONS.get(decision.phase, ""), "")
     shut = [gate.reason for gate in decision.gates if not gate.open]
@@ -389,7 +395,7 @@ class PrunedStatus:
 
 
 def _lost(path: str, sent: object, kept: object) -> Iterator[str]:
-    """The fields in ``sent`` that ``kept`` lacks or changed; of a dropped subtree, its root."""
+    """Yield the fields in ``sent`` that ``kept`` lacks or changed; of a dropped subtree, its root."""
     if isinstance(sent, dict) and isinstance(kept, dict):
         for name, value in sent.items():
             yield from _lost(f"{path}.{name}", value, kept[name]) if name in kept else (f"{path}.{name}",)

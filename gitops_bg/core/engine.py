@@ -164,7 +164,8 @@ def _begin(world: World) -> tuple[Action, ...]:
 
 
 def _actions(world: World) -> tuple[Action, ...]:
-    """The actions, in an order that keeps every prefix safe: route, grow, shrink, what no traffic depends on, then Git.
+    """Return the actions, in an order that keeps every prefix safe: route, grow, shrink, what no traffic depends on,
+    then Git.
 
     An error that passes ends a pass, so what traffic needs comes first: a decided switch, the live Services, the pods
     of the serving version; only then what is for a new version. A refused action (by a quota, a policy, missing rights)
@@ -179,7 +180,7 @@ def _actions(world: World) -> tuple[Action, ...]:
 
 
 def _needs_no_owner(world: World, action: Action) -> bool:
-    """Whether an action may run while somebody deletes the app's object.
+    """Return whether an action may run while somebody deletes the app's object.
 
     Creating or repairing may not: owned objects would be deleted with it.
     """

@@ -130,7 +130,7 @@ LASTING = (InvalidInput, Refused, InternalError)
 
 @contextmanager
 def guarded(what: str) -> Iterator[None]:
-    """A boundary: turn an unexpected exception into an `InternalError` that names ``what`` was being done, or into
+    """Turn, at a boundary, an unexpected exception into an `InternalError` that names ``what`` was being done, or into
     `Exhausted`, where something has run out.
 
     Except ``MemoryError``: without memory nothing can go on, and a new process has some.
@@ -147,7 +147,7 @@ def guarded(what: str) -> Iterator[None]:
 
 
 def _lacking(error: Exception) -> str:
-    """What ran out; empty for any other error. Python has no error of its own for threads."""
+    """Return what ran out; empty for any other error. Python has no error of its own for threads."""
     if isinstance(error, OSError):
         return _LACKING.get(error.errno or 0, "")
     return "threads" if isinstance(error, RuntimeError) and str(error) == "can't start new thread" else ""

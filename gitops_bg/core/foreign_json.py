@@ -233,7 +233,7 @@ class ImageChange:
     after: str
 
     def __str__(self) -> str:
-        """What changes, in words.
+        """Return what changes, in words.
 
         >>> str(ImageChange("web", "shop/web:2.4.0", "shop/web:2.5.0")), str(ImageChange("proxy", "", "envoy:1"))
         ('image of web: 2.4.0 → 2.5.0', 'image of proxy: new → 1')
@@ -269,7 +269,7 @@ def images_in(template: str) -> tuple[tuple[str, str], ...]:
 
 
 def _in_short(image: str) -> str:
-    """A tag, else the start of a digest, else the image.
+    """Return a tag, else the start of a digest, else the image.
 
     >>> _in_short("registry:5000/web:1.4.0"), _in_short("web@sha256:" + "0" * 64), _in_short("web")
     ('1.4.0', 'sha256:0000000000', 'web')

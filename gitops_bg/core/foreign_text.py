@@ -157,8 +157,8 @@ def without(text: str, known: Iterable[str]) -> str:
 
 
 def _masked(text: str, known: Iterable[str], find: Callable[[str, str], Iterable[Span]]) -> str:
-    """The text without all that is found in it, or in it without percent-encoding: every client of HTTP, and every
-    server, has characters of its own that it encodes.
+    """Return the text without all that is found in it, or in it without percent-encoding: every client of HTTP, and
+    every server, has characters of its own that it encodes.
     """
     known = tuple(filter(None, known))
     found = [span for form in known for span in find(text, form)]
@@ -176,7 +176,8 @@ def _masked(text: str, known: Iterable[str], find: Callable[[str, str], Iterable
 
 
 def _unquoted(text: str) -> tuple[str, list[int]]:
-    """The text without percent-encoding; and where each of its characters begins in the text, and where the text ends.
+    """Return the text without percent-encoding; and where each of its characters begins in the text, and where the text
+    ends.
 
     >>> _unquoted("a%2Fb")
     ('a/b', [0, 1, 4, 5])
@@ -201,7 +202,7 @@ def _places(text: str, form: str) -> Iterator[Span]:
 
 
 def _beginning(text: str, form: str) -> Iterator[Span]:
-    """The longest start of a form that is the end of a text, which may have been cut in the middle of it."""
+    """Yield the longest start of a form that is the end of a text, which may have been cut in the middle of it."""
     tail = text[1 - len(form) :]
     if form[:_SHORTEST_PART] not in tail:
         return
@@ -211,8 +212,8 @@ def _beginning(text: str, form: str) -> Iterator[Span]:
 
 
 def _border(signs: Sequence[str | None]) -> int:
-    """The length of the longest sequence that these signs both begin and end with, without being all of them (Knuth,
-    Morris, Pratt).
+    """Return the length of the longest sequence that these signs both begin and end with, without being all of them
+    (Knuth, Morris, Pratt).
 
     >>> _border("abcab")
     2

@@ -142,12 +142,12 @@ def learnt(desired: DesiredGroup, before: GroupRecord, decision: GroupDecision) 
 
 
 def _with_events(before: GroupRecord, decision: GroupDecision) -> GroupDecision:
-    """The decision with what happened in it, beside a record whose times are corrected."""
+    """Return the decision with what happened in it, beside a record whose times are corrected."""
     return replace(decision, events=group_events(before, decision.record))
 
 
 def _with_record(world: GroupWorld) -> GroupWorld:
-    """The group with a record that has begun."""
+    """Return the group with a record that has begun."""
     record = world.record
     if record.epoch:
         return world
@@ -155,7 +155,7 @@ def _with_record(world: GroupWorld) -> GroupWorld:
 
 
 def _with_ledger(world: GroupWorld) -> GroupWorld:
-    """The group with what the ledger knows of a former life, once that can be read."""
+    """Return the group with what the ledger knows of a former life, once that can be read."""
     memory = world.observed.memory
     return replace(world, record=recalled(world.record, memory)) if memory is not None else world
 
@@ -210,15 +210,15 @@ def _end_of_suspension(world: GroupWorld) -> tuple[datetime, ...]:
 
 
 def _policies(world: GroupWorld) -> Iterable[datetime]:
-    """When a policy says something else about the version that group.yaml names, and that is to be promoted."""
+    """Return when a policy says something else about the version that group.yaml names, and that is to be promoted."""
     if world.record.state.stage(world.spec.active) is not VersionStage.CANDIDATE:
         return ()
     return gates.moments(round_of(world), world.digest_of(world.spec.active))
 
 
 def _wake_at(world: GroupWorld) -> datetime | None:
-    """When a deadline passes, a measurement is due, a policy opens or shuts, a repair waits no longer, a silent Gateway
-    counts as one that never says anything, or one that is not silent may have answered.
+    """Return when a deadline passes, a measurement is due, a policy opens or shuts, a repair waits no longer, a silent
+    Gateway counts as one that never says anything, or one that is not silent may have answered.
     """
     moving, left = world.record.transition, world.record.left_at
     since = moving.step_since if moving else left
@@ -298,8 +298,8 @@ def decide_left(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupDec
 
 
 def _with_departure(left: LeftGroup, record: GroupRecord, now: datetime) -> GroupRecord:
-    """The record with the entry that its folder left main; where it is to end, once nothing speaks against that, and
-    where it is another group, once that one takes over, as of an app.
+    """Return the record with the entry that its folder left main; where it is to end, once nothing speaks against that,
+    and where it is another group, once that one takes over, as of an app.
     """
     if left.ledger_at is not None:
         record = acknowledged(record, *left.ledger_at)
@@ -320,7 +320,9 @@ def _with_departure(left: LeftGroup, record: GroupRecord, now: datetime) -> Grou
 
 
 def _deletions(left: LeftGroup) -> Iterator[GroupAction]:
-    """One kind at a time: a Gateway that has a route still would answer 500 for a Service that is gone."""
+    """Yield the deletions, of one kind at a time: a Gateway that has a route still would answer 500 for a Service
+    that is gone.
+    """
     yield from map(DeleteRoute, left.routes)
     if not left.routes:
         yield from map(DeleteService, left.services)

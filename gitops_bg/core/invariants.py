@@ -74,7 +74,9 @@ def _decided_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
 
 
 def _enough_stay(world: World, evictions: list[EvictPod]) -> Iterator[str]:
-    """A restart is no scale-down: each version keeps as many ready pods, which serve, as ``maxUnavailable`` demands."""
+    """Yield what breaks: a restart is no scale-down, each version keeps as many ready pods, which serve, as
+    ``maxUnavailable`` demands.
+    """
     for version in world.record.versions if evictions else ():
         group, uids = PodGroup.of(world, version), {each.uid for each in evictions}
         going = sum(serves(pod) for pod in group.pods if pod.uid in uids)
@@ -83,7 +85,9 @@ def _enough_stay(world: World, evictions: list[EvictPod]) -> Iterator[str]:
 
 
 def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[str]:
-    """The configuration of pods stays as long as their ReplicaSet, including one that is to be scaled up again (I6)."""
+    """Yield what breaks: the configuration of pods stays as long as their ReplicaSet, also of one that is to be scaled
+    up again (I6).
+    """
     used = {
         (ref.kind, configuration_name(world.spec.app, ref))
         for view in (world.observed.replica_sets if deletions else ())
@@ -95,7 +99,7 @@ def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[
 
 
 def _is_the_autoscalers(world: World, action: ScaleReplicaSet) -> bool:
-    """Whether this is the size of the serving version, within the bounds of its autoscaler."""
+    """Return whether this is the size of the serving version, within the bounds of its autoscaler."""
     autoscaler = world.record.last_read.autoscaler
     if autoscaler is None or is_released(world) or action.digest != world.record.routing.traffic:
         return False
@@ -117,6 +121,6 @@ def _live_is_left_alone(world: World, action: Action, switches: list[SwitchTraff
 
 
 def _deployment_has_left(world: World, action: ScaleDeployment, switches: list[SwitchTraffic]) -> Iterator[str]:
-    """An adopted Deployment loses pods only while every active Service selects the version that serves."""
+    """Yield what breaks: an adopted Deployment loses pods only while every active Service selects what serves."""
     if action.replicas < action.current and (switches or not world.is_selected_by_all(world.record.routing.traffic)):
         yield f"I2: {action}, while live traffic may go to its pods"

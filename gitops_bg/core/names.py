@@ -154,7 +154,7 @@ def is_of_version(app: AppKey, digest: str, name: str) -> bool:
 
 
 def _ending_in(app: AppKey, suffix: str) -> str:
-    """The name of an app before a suffix; where both are too long, the app's is cut and hashed."""
+    """Return the name of an app before a suffix; where both are too long, the app's is cut and hashed."""
     if len(app.name) + len(suffix) <= LONGEST_BEFORE_RANDOM:
         return app.name + suffix
     hashed = hashlib.sha256(app.name.encode()).hexdigest()[:8]

@@ -181,7 +181,7 @@ def commit_url(url: str, commit: str, *, kind: str = "", address: str = "") -> s
 
 
 def _on_its_forge(url: str, kind: str, address: str) -> tuple[ForgeKind, RepositoryAddress] | None:
-    """The forge, and the repository on it. Raises ``NoForge``."""
+    """Return the forge, and the repository on it. Raises ``NoForge``."""
     remote = remote_of(url)
     if remote is None:
         return None

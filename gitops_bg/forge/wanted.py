@@ -340,7 +340,7 @@ def _other(offer: Offer, where: str) -> str:
 
 
 def _images(offer: Offer, side: Side) -> Iterator[str]:
-    """The images of a side: those that the offer changes, all where it changes none or is the first."""
+    """Yield the images of a side: those that the offer changes, all where it changes none or is the first."""
     changes = image_changes(offer.before.template, offer.to.template) if offer.before else ()
     changed = {each.container for each in changes}
     yield from (image for name, image in images_in(side.template) if name in changed or not changed)

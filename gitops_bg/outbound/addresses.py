@@ -87,7 +87,7 @@ def is_address(host: str) -> bool:
 
 
 def _plain(address: Address) -> Address:
-    """The IPv4 address that is meant by an IPv6 address around it."""
+    """Return the IPv4 address that is meant by an IPv6 address around it."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address in _NAT64:
@@ -131,7 +131,7 @@ def _addresses(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _refusal(text: str) -> str:
-    """Why no call may go there; empty where one may, or where it is known only later.
+    """Return why no call may go there; empty where one may, or where it is known only later.
 
     >>> _refusal("http://169.254.169.254/latest"), _refusal("http://{{args.host}}/")
     ('169.254.169.254 is link-local, as the metadata of clouds are', '')

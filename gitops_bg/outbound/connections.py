@@ -94,7 +94,9 @@ def guarded(client: _C, rules: AddressRules) -> _C:
 
 
 def _permitted(rules: AddressRules, host: str, found: Iterable[tuple[Any, ...]]) -> list[str]:
-    """The permitted addresses, each once, in the order of the resolver. Raises ``httpcore.ConnectError`` for none."""
+    """Return the permitted addresses, each once, in the order of the resolver. Raises ``httpcore.ConnectError`` for
+    none.
+    """
     every = list(dict.fromkeys(str(each[4][0]) for each in found))
     permitted = [address for address in every if not rules.refusal(address)]
     if every and not permitted:
@@ -152,7 +154,7 @@ def _proxies() -> frozenset[tuple[str, int]]:
 
 @functools.cache
 def _install() -> None:
-    """A hook stays for as long as the process: it costs other calls one comparison."""
+    """Install the hook, which stays as long as the process: it costs other calls one comparison."""
     sys.addaudithook(_hook)
 
 

@@ -195,7 +195,7 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _place(url: str) -> str:
-    """The address without the query, which may contain secrets."""
+    """Return the address without the query, which may contain secrets."""
     return url.partition("?")[0].partition("#")[0]
 
 

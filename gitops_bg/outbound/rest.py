@@ -71,7 +71,7 @@ def _bounded(wait: timedelta) -> timedelta:
 
 
 def _time(seconds: float, now: datetime) -> datetime:
-    """The time of a reset, limited to a plausible one."""
+    """Return the time of a reset, limited to a plausible one."""
     at = datetime.fromtimestamp(seconds, UTC) if _EPOCH_FROM < seconds < 10 * _EPOCH_FROM else None
     return at if at is not None else now + min(timedelta(seconds=min(seconds, 1e6)), LONGEST_WAIT)
 
@@ -88,7 +88,7 @@ def _retry_after(text: str | None, now: datetime) -> float | None:
 
 
 def _number(text: str | None) -> float | None:
-    """A non-negative number; None for anything else."""
+    """Return a non-negative number; None for anything else."""
     try:
         value = float((text or "").strip())
     except ValueError:

@@ -173,7 +173,7 @@ def quoted(words: str, clean: Callable[[str], str] = str) -> str:
 
 
 def _words(value: Any) -> Iterator[str]:
-    """A text that stands alone is none: whatever a service holds may look like that."""
+    """Yield a text that stands alone is none: whatever a service holds may look like that."""
     if isinstance(value, list):
         for each in value:
             yield from _words(each)

@@ -389,7 +389,7 @@ class Repository:
             return found
 
     def _placed(self, made: Source, let_in: Source, head: str) -> tuple[Source, Source]:
-        """A commit of main's own line brought itself in, whatever a merge with swapped parents looks like."""
+        """Return a commit of main's own line brought itself in, whatever a merge with swapped parents looks like."""
         if self._mainline.place(made.commit, head) is not None:
             let_in = made
         elif self._mainline.place(let_in.commit, head) is None:

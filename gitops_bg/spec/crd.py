@@ -208,7 +208,7 @@ def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Sc
 
 
 def _of_a_map(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The schema of the values of a map, whatever its keys may be: Kubernetes knows no patterns of them."""
+    """Return the schema of the values of a map, whatever its keys may be: Kubernetes knows no patterns of them."""
     given = [schema.get("additionalProperties"), *(schema.get("patternProperties") or {}).values()]
     return [each for each in given if isinstance(each, Mapping)]
 

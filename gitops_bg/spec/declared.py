@@ -167,7 +167,7 @@ def written_of(declared: Any) -> Mapping[str, Any]:
 
 
 def _field(declared: "dataclasses.Field[Any]", hint: Any) -> Any:
-    """The type and the default of a field, as pydantic has them."""
+    """Return the type and the default of a field, as pydantic has them."""
     alias = next((mark.name for mark in _marks(hint) if isinstance(mark, WrittenAs)), None)
     written, default = written_as(hint), declared.default
     if default is dataclasses.MISSING:
@@ -190,7 +190,7 @@ def written_as(hint: Any) -> Any:
 
 
 def _written(hint: Any) -> tuple[Any, Read | None]:
-    """The type that is written for one of the core, and how to read it where that is another one."""
+    """Return the type that is written for one of the core, and how to read it where that is another one."""
     if is_declared(hint):
         return Annotated[hint, _OfTheCore()], None
     if isinstance(hint, type) and issubclass(hint, StrEnum):
@@ -208,7 +208,7 @@ def _words(words: tuple[Any, ...]) -> tuple[Any, Read]:
 
 
 def _several(origin: Any, args: tuple[Any, ...]) -> tuple[Any, Read]:
-    """A list; pairs of a key and a value are a mapping."""
+    """Return a list; pairs of a key and a value are a mapping."""
     if typing.get_origin(args[0]) is tuple:
         key, value = map(written_as, typing.get_args(args[0]))
         return dict[key, value], lambda mapping: tuple(sorted(mapping.items()))  # type: ignore[valid-type]

@@ -118,7 +118,7 @@ def is_cheap(text: str, values: Any) -> bool:
 
 
 def _size(value: Any, most: int) -> int:
-    """How many values and characters there are, counted as far as ``most``."""
+    """Return how many values and characters there are, counted as far as ``most``."""
     size, rest = 0, [value]
     while rest and size <= most:
         one = rest.pop()
@@ -172,7 +172,7 @@ def _compile(text: str) -> Any:
 
 
 def _syntax(error: Exception) -> str:
-    """The parser's complaint without its drawing of the place."""
+    """Return the parser's complaint without its drawing of the place."""
     lines = [line.strip() for line in lines_of(str(error))]
     complaint = next((line for line in lines if "ERROR: <input>:" in line), lines[0] if lines else "")
     return complaint.partition("ERROR: <input>:")[2] or complaint
@@ -347,7 +347,7 @@ def misread(text: str) -> tuple[str, str] | None:
 
 
 def _drops_the_rest(plain: str, place: int) -> bool:
-    """Whether neither side of a division is known to be a number with a fraction."""
+    """Return whether neither side of a division is known to be a number with a fraction."""
     left, right = plain[:place].rstrip(), plain[place + 1 :].lstrip()
     if _CONVERTED.search(left) or _CONVERTS.match(right):
         return False

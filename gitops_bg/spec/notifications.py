@@ -170,7 +170,7 @@ def _deadline(webhook: Webhook, kind: HookType) -> int | None:
 
 
 def _hook_request(webhook: Webhook) -> dict[str, Any]:
-    """The request for `gitops_bg.hooks.request`; missing fields are left out."""
+    """Return the request for `gitops_bg.hooks.request`; missing fields are left out."""
     whole = {
         "url": webhook.url,
         "timeout": seconds_of(str(webhook.timeout)),
@@ -373,7 +373,7 @@ def _hook(alert: AlertEntry, provider: Provider | None, unknown: str, target: st
 
 
 def _alert_request(spec: ProviderSpec, target: str) -> dict[str, Any]:
-    """The request for `gitops_bg.agent.reconcile.background`; missing fields are left out."""
+    """Return the request for `gitops_bg.agent.reconcile.background`; missing fields are left out."""
     whole = {
         "type": spec.type,
         "channel": spec.channel,

@@ -71,7 +71,7 @@ def _of_kustomization(folder: str, below: Below) -> dict[str, bytes]:
 
 
 def _named_in(folder: str, path: str, data: bytes) -> Iterator[str]:
-    """The places in the repository that the texts of a kustomization.yaml may name, whether they exist or not."""
+    """Yield the places in the repository that the texts of a kustomization.yaml may name, whether they exist or not."""
     for document in read(path, data).documents:
         for text in _texts(document.value):
             for part in {text, text.rpartition("=")[2]}:  # configMapGenerator.files: key=path
@@ -161,13 +161,13 @@ def _digest(text: str) -> str:
 
 
 def _names(folder: str) -> list[str]:
-    """What the workload may be called: as the app, or, of a member of a release group, as the service."""
+    """Return what the workload may be called: as the app, or, of a member of a release group, as the service."""
     member = member_of(folder)
     return [member.service, member.app.name] if member else [folder.rpartition("/")[2]]
 
 
 def _target(names: list[str], name: str, documents: list[Document]) -> Document:
-    """The workload called as the app. Raises `InvalidInput` where there is none, or another one."""
+    """Return the workload called as the app. Raises `InvalidInput` where there is none, or another one."""
     workloads = [each for each in documents if each.value.get("kind") in _WORKLOADS]
     found = [each for each in workloads if as_map(each.value.get("metadata")).get("name") in names]
     if len(found) == 1:
@@ -204,7 +204,7 @@ def _left_out(document: Document) -> Iterator[Problem]:
 
 
 def _without_selector(value: dict[str, Any]) -> dict[str, Any]:
-    """A Service without its selector, which the agent sets."""
+    """Return a Service without its selector, which the agent sets."""
     if value.get("kind") != "Service":
         return value
     return {**value, "spec": {key: each for key, each in as_map(value.get("spec")).items() if key != "selector"}}

@@ -115,7 +115,7 @@ def replica_set_of(body: Mapping[str, Any]) -> ReplicaSet:
 
 
 def _counted(body: Mapping[str, Any], *counts: int, kind: str = "ReplicaSet") -> ReplicaSet:
-    """A workload with its counts: desired, current, ready, available."""
+    """Return a workload with its counts: desired, current, ready, available."""
     metadata, (desired, current, ready, available) = body["metadata"], counts
     return ReplicaSet(
         name=metadata["name"],

@@ -51,13 +51,13 @@ def troubles(conditions: Iterable[Condition], table: Meanings) -> Iterator[Condi
 
 
 def _asks(one: Condition, table: Meanings) -> bool:
-    """Whether somebody must do something about a condition, including an unknown one."""
+    """Return whether somebody must do something about a condition, including an unknown one."""
     meaning = meaning_of(one.type, one.reason, table)
     return meaning is None or meaning.asks
 
 
 def _only_waits(one: Condition, table: Meanings) -> bool:
-    """Whether a condition says that all stays as it is, and nobody must act."""
+    """Return whether a condition says that all stays as it is, and nobody must act."""
     meaning = meaning_of(one.type, one.reason, table)
     return meaning is not None and not meaning.asks and meaning.traffic in AS_IT_IS
 

@@ -67,7 +67,7 @@ def root_of(
 
 
 def _header_lines(app_view: AppView) -> tuple[str, ...]:
-    """What stands above the tree."""
+    """Return what stands above the tree."""
     return (app_view.row.message, *(each.message for each in app_view.row.demands))
 
 

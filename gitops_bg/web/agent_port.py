@@ -34,15 +34,15 @@ class AgentView(Protocol):
         ...
 
     def liveness_problems(self) -> list[str]:
-        """Why the process should be restarted (a loop that no longer ticks); empty while it is alive."""
+        """Return why the process should be restarted (a loop that no longer ticks); empty while it is alive."""
         ...
 
     def readiness_problems(self) -> list[str]:
-        """What the agent still needs before it can work (a cache, the first look at Git); empty when ready."""
+        """Return what the agent still needs before it can work (a cache, the first look at Git); empty when ready."""
         ...
 
     def unmanaged(self) -> list[str]:
-        """In which namespaces the agent can do nothing at present, and why, although it manages the others."""
+        """Return in which namespaces the agent can do nothing at present, and why, although it manages the others."""
         ...
 
     def wake(self, reason: str) -> None:

@@ -20,7 +20,7 @@ from gitops_bg.web.receiver import Later
 
 
 def health_routes(view: AgentView) -> list[Route]:
-    """/healthz: restart the process where it fails. /readyz: the agent can do its work. 200 or 503."""
+    """Return /healthz: restart the process where it fails. /readyz: the agent can do its work. 200 or 503."""
 
     def health() -> HealthAnswer:
         reasons = _masked(view.liveness_problems())
@@ -49,7 +49,9 @@ _OPEN_METRICS = "application/openmetrics-text"
 
 
 def metrics_routes(view: AgentView) -> list[Route]:
-    """/metrics, in a thread: with thousands of apps the text takes a while, and health must respond meanwhile."""
+    """Return /metrics, in a thread: with thousands of apps the text takes a while, and health must respond
+    meanwhile.
+    """
 
     def answer(request: Request) -> Response:
         text, content_type = exposition(view.metrics.registry, request.headers.get("accept", ""))
@@ -59,7 +61,7 @@ def metrics_routes(view: AgentView) -> list[Route]:
 
 
 def exposition(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
-    """The text of all series, and its content type: OpenMetrics where ``accept`` names it, else plain.
+    """Return the text of all series, and its content type: OpenMetrics where ``accept`` names it, else plain.
 
     Nothing else of ``accept`` is used: the library fails on versions that are not numbers, and repeats others.
     """
@@ -80,14 +82,14 @@ class _WithoutCreationTimes(Collector):
 
 
 def application(view: AgentView, later: Later | None = None, read_seconds: float = 10.0) -> Starlette:
-    """The ASGI application; ``later`` and ``read_seconds`` as in `receiver.routes`."""
+    """Return the ASGI application; ``later`` and ``read_seconds`` as in `receiver.routes`."""
     pages = (*health_routes(view), *metrics_routes(view), *groups.routes(view))
     routes = [*pages, *receiver.routes(view, later, read_seconds)]
     return _app(routes)
 
 
 def application_of_probes(view: AgentView) -> Starlette:
-    """/healthz and /readyz alone, for a server of their own: nobody else has a reason to ask it."""
+    """Return /healthz and /readyz alone, for a server of their own: nobody else has a reason to ask it."""
     return _app(health_routes(view))
 
 

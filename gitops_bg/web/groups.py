@@ -32,7 +32,7 @@ Work = Callable[[GroupCommands, GroupKey, Request], JSONResponse]
 
 
 def routes(view: AgentView) -> list[Route]:
-    """Every path, each in a thread: a commit takes a while, and health must respond meanwhile."""
+    """Return the routes, each in a thread: a commit takes a while, and health must respond meanwhile."""
 
     def route(path: str, method: str, work: Work) -> Route:
         def answer(request: Request) -> JSONResponse:
@@ -49,7 +49,7 @@ def routes(view: AgentView) -> list[Route]:
 
 
 def _refusal(view: AgentView, request: Request) -> JSONResponse | None:
-    """The answer to who may not ask; None for who may."""
+    """Return the answer to who may not ask; None for who may."""
     token = view.api_token
     if not token:
         return _message(403, _OFF)
@@ -89,7 +89,9 @@ def _promote(commands: GroupCommands, group: GroupKey, request: Request) -> JSON
 
 
 def _count(text: str) -> int | None:
-    """A number up to what `check` takes: a larger one in main would make the group invalid. None for anything else."""
+    """Return a number up to what `check` takes: a larger one in main would make the group invalid. None for anything
+    else.
+    """
     digits = text.removeprefix("-")
     plain = digits.isascii() and digits.isdecimal() and len(digits) <= len(str(LARGEST))
     return int(text) if plain and int(text) <= LARGEST else None
@@ -112,7 +114,7 @@ def _asked(asked: RequestedChange) -> JSONResponse:
 
 
 def _where(asked: RequestedChange) -> Where:
-    """The commit; where main takes none from the agent, also what somebody has to merge for it."""
+    """Return the commit; where main takes none from the agent, also what somebody has to merge for it."""
     where: Where = {"commit": asked.commit}
     if asked.branch:
         where["branch"] = asked.branch

@@ -39,7 +39,7 @@ class Scheme:
 
 
 def body_mac(secret: bytes) -> "hmac.HMAC":
-    """An HMAC-SHA256 that is fed the body in pieces, so that the body is not kept."""
+    """Return an HMAC-SHA256 that is fed the body in pieces, so that the body is not kept."""
     return hmac.new(secret, digestmod=hashlib.sha256)
 
 
@@ -70,12 +70,12 @@ when a delivery is retried. The delivery id of a generic sender is optional.
 
 
 def scheme_of(headers: Mapping[str, str]) -> Scheme | None:
-    """The scheme of a request, or None where it is not signed."""
+    """Return the scheme of a request, or None where it is not signed."""
     return next((scheme for scheme in SCHEMES if scheme.signature_header in headers), None)
 
 
 def is_genuine(scheme: Scheme, headers: Mapping[str, str], secret: bytes, mac: bytes) -> bool:
-    """Whether the request was signed with ``secret``; ``mac`` is the hex HMAC-SHA256 of its body."""
+    """Return whether the request was signed with ``secret``; ``mac`` is the hex HMAC-SHA256 of its body."""
     return bool(secret) and scheme.check(headers[scheme.signature_header].encode("latin-1"), secret, mac)
 
 
@@ -147,8 +147,8 @@ _log = logging.getLogger(__name__)
 
 
 def routes(view: AgentView, later: Later | None = None, read_seconds: float = 10.0) -> list[Route]:
-    """/webhook. ``later`` is the timer of looks at the forge (the event loop's), ``read_seconds`` the time limit of one
-    body.
+    """Return /webhook. ``later`` is the timer of looks at the forge (the event loop's), ``read_seconds`` the time
+    limit of one body.
     """
     return [Route("/webhook", PushReceiver(view, later or _call_later, read_seconds).answer, methods=["POST"])]
 
@@ -216,7 +216,7 @@ async def _read(request: Request, feed: Callable[[bytes], None]) -> int:
 
 
 def _declared(length: str) -> float:
-    """The bytes that a header announces; 0 for what is no number: what comes is counted in any case."""
+    """Return the bytes that a header announces; 0 for what is no number: what comes is counted in any case."""
     if not (length.isascii() and length.isdecimal()):
         return 0
     return int(length) if len(length) <= _MOST_DIGITS else math.inf

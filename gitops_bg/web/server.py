@@ -65,7 +65,7 @@ def listen(host: str, port: int, option: str = "--http") -> socket.socket:
 
 
 def format_address(host: str, port: int) -> str:
-    """``HOST:PORT``, with an IPv6 host in brackets."""
+    """Return ``HOST:PORT``, with an IPv6 host in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
@@ -280,7 +280,7 @@ def _answering_when_cancelled(app: ASGIApp) -> ASGIApp:
 
 
 def _config(app: ASGIApp, headers: Headers) -> uvicorn.Config:
-    """uvicorn without its logging, access log, WebSockets, proxy headers and slow shutdown."""
+    """Return uvicorn's settings, without its logging, access log, WebSockets, proxy headers and slow shutdown."""
     return uvicorn.Config(
         _answering_when_cancelled(app),
         http=HttpConnection,

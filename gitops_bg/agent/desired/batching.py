@@ -37,7 +37,7 @@ class Gathering:
     _crowd_until: datetime | None = None
 
     def add(self, now: datetime, *, urgent: bool, history: bool) -> None:
-        """Somebody wants something written: what is ``urgent``, ``history``, or both."""
+        """Note that somebody wants something written: what is ``urgent``, ``history``, or both."""
         crowded = self._is_crowded(now)
         if urgent:
             self.by(now + (SOON_IN_A_CROWD if crowded else SOON))
@@ -71,14 +71,14 @@ class Gathering:
         return True
 
     def wrote(self, many: int, now: datetime) -> None:
-        """A batch of so many was written."""
+        """Note that a batch of so many was written."""
         self._crowd_until = now + LASTS if many >= CROWD else None
 
     def _is_crowded(self, now: datetime) -> bool:
         return self._crowd_until is not None and now < self._crowd_until
 
     def drop(self) -> None:
-        """Nothing waits any more."""
+        """Let nothing wait any more."""
         self._due = self._history_due = None
 
 
@@ -158,6 +158,6 @@ class ClosedRefs:
 
 
 def _words(name: str, error: GitopsBgError) -> str:
-    """The remote's own words about this branch, if it gave any."""
+    """Return the remote's own words about this branch, if it gave any."""
     words: Mapping[str, str] = getattr(error, "words", {})
     return f"the remote refuses {name}: {words[name]}" if words.get(name) else str(error)

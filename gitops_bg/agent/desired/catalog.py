@@ -101,7 +101,7 @@ class Catalog:
         """What the group of a member says of it; None for an app that is no member. Set by who looks at groups."""
 
     def connect_forge(self, pull_view: Callable[[AppOrGroup], PullView | None], heard: ForgeLookup) -> None:
-        """What a forge shows of an app or a group, and says of people, is asked here from now on."""
+        """Ask here from now on what a forge shows of an app or a group, and says of people."""
         self.policing.pull_view, self.policing.heard = pull_view, heard
 
     @property
@@ -169,8 +169,8 @@ class Catalog:
     # --- asked by workers -------------------------------------------------------------------------------------
 
     def main_read(self, reading: Reading, who: AppOrGroup, known: Main, lost: str) -> MainRead:
-        """Main as it was read, for an app or a group whose record was decided from the main ``known``, and names a
-        ``lost`` commit or none.
+        """Return main as it was read, for an app or a group whose record was decided from the main ``known``, and
+        names a ``lost`` commit or none.
         """
         followed, reports = reading.followed, self._rewrite_reports
         may_report = reports.may_report(who, followed.lost, followed.polls, shown=bool(lost))
@@ -182,7 +182,9 @@ class Catalog:
         )
 
     def _relation(self, followed: Followed, who: AppOrGroup, known: Main, lost: str) -> Knowledge:
-        """How main relates to the one that a record was decided from, and to a commit that agents have lost since."""
+        """Return how main relates to the one that a record was decided from, and to a commit that agents have lost
+        since.
+        """
         reachable = not self.unreachable
         found = self._lineage.relation(followed, who, known, reachable=reachable)
         if not (found.counts and lost) or followed.lost:
@@ -298,7 +300,7 @@ class Catalog:
     def git_view_of_group(
         self, reading: Reading, group: GroupKey, record: GroupRecord, live: PullRequest | None
     ) -> GitView:
-        """As `git_view`. Where the record is lost nobody knows how far the ledger got before it has what this agent
+        """Do as `git_view`. Where the record is lost nobody knows how far the ledger got before it has what this agent
         decided by that record.
         """
         view = self.git_view(reading, group, live)
@@ -319,7 +321,7 @@ class Catalog:
         return self._repository.ledger.memory(about) or LedgerMemory()
 
     def _trouble_with(self, branch: str) -> str:
-        """Why a branch cannot be written: first that it cannot be read, of which a refusal may be the result."""
+        """Return why a branch cannot be written: first that it cannot be read, of which a refusal may be the result."""
         return self._repository.mirror.unread(branch) or self.refusal_of(branch)
 
     # --- refreshed by the Git thread --------------------------------------------------------------------------
@@ -404,7 +406,7 @@ def _is_lost(record: GroupRecord) -> bool:
 
 
 def _document(document: Document | None, reading: Reading, *, there: bool) -> Document | Missing:
-    """The content of a file in main, or why it cannot be used; ``there``: whether main has the file."""
+    """Return the content of a file in main, or why it cannot be used; ``there``: whether main has the file."""
     if not reading.followed.commit:
         return Missing.UNSEEN
     if document is not None:

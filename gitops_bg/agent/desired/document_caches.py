@@ -193,7 +193,7 @@ class PolicyCache:
         return before != self.view
 
     def _with_unknown(self, files: Mapping[str, File]) -> Mapping[str, File]:
-        """Where something else is in place of the folder, its files are unknown, which is not absent."""
+        """Return the files, unknown where something else is in place of the folder: that is not absent."""
         problem = files.get(POLICIES_FOLDER)
         return files if problem is None else {**dict.fromkeys((*self._good, PEOPLE_FILE), problem), **files}
 
@@ -358,7 +358,7 @@ class GroupCache:
         return found
 
     def _or_last_valid(self, group: GroupKey, broken: GroupConfig) -> GroupConfig:
-        """The last valid state, with what is wrong now; as it is where there was none."""
+        """Return the last valid state, with what is wrong now; as it is where there was none."""
         valid = self._valid.get(group) or self._valid_before(group, broken.desired.commit)
         if valid is None:
             return broken
@@ -368,8 +368,8 @@ class GroupCache:
         return replace(valid, desired=desired)
 
     def _valid_before(self, group: GroupKey, commit: str) -> GroupConfig | None:
-        """The last valid state in main's history, since the folder is there; None where there is none, or where nobody
-        can read it now.
+        """Return the last valid state in main's history, since the folder is there; None where there is none, or where
+        nobody can read it now.
         """
         if group in self._searched:
             return None

@@ -111,7 +111,7 @@ class GitLoop(BackgroundThread):
         return self._broken.get(app) if app in self._asked else None
 
     def _has_unwritten_history(self, subject: AppOrGroup) -> bool:
-        """Whether the ledger is still to get something that was decided before."""
+        """Return whether the ledger is still to get something that was decided before."""
         with self._changed:
             changes = (self._changes_waiting.get(subject), self._writing.get(subject))
             return any(change is not None and change.tells_ledger for change in changes)
@@ -231,7 +231,7 @@ class GitLoop(BackgroundThread):
         return taken
 
     def _split(self, app: AppOrGroup, change: GitChange) -> tuple[tuple[AnyGitAction, ...], tuple[AnyGitAction, ...]]:
-        """The actions that may be carried out now, and those whose branch was refused lately."""
+        """Return the actions that may be carried out now, and those whose branch was refused lately."""
         later = tuple(each for each in change.actions if self._closed.opens_at(branch_of(self._repository, app, each)))
         return tuple(each for each in change.actions if each not in later), later
 
@@ -254,7 +254,7 @@ class GitLoop(BackgroundThread):
         return self._polls and self._poll_at is not None and self._poll_at <= monotonic()
 
     def _patience(self) -> float | None:
-        """The seconds until there is something to do; None where nothing is known to come."""
+        """Return the seconds until there is something to do; None where nothing is known to come."""
         now = self._clock()
         batch = self._gathering.patience(now) if self._changes_waiting else None
         poll = max(0.0, self._poll_at - monotonic()) if self._polls and self._poll_at is not None else None
@@ -330,7 +330,7 @@ class GitLoop(BackgroundThread):
             return self._catalog.refresh()
 
     def _away(self, error: GitopsBgError) -> None:
-        """The remote does not answer: report it, keep serving, schedule a retry."""
+        """Report that the remote does not answer, keep serving, schedule a retry."""
         log_bug(error)
         if self._catalog.last_look.was_in_vain(error, self._catalog.commit):
             what = "main is not read" if isinstance(error, MainNotVerified) else "the Git remote cannot be read"
@@ -413,7 +413,7 @@ class GitLoop(BackgroundThread):
         return any(branch_of(self._repository, app, action) in branches for action in change.actions)
 
     def _kind(self, branch: str) -> str:
-        """The kind of a branch in one word, for metrics."""
+        """Return the kind of a branch in one word, for metrics."""
         settings = self._repository.settings
         return {settings.branch: "main", settings.state_branch: "ledger"}.get(branch, "offer")
 

@@ -202,8 +202,8 @@ def _changes(
     *,
     offered: bool,
 ) -> Iterator[PrimaryChange[AppOrGroup]]:
-    """The changes of main, or those ``offered`` on branches; one that cannot be written whole is left out, and is in
-    ``incomplete``.
+    """Yield the changes of main, or those ``offered`` on branches; one that cannot be written whole is left out, and is
+    in ``incomplete``.
     """
     for subject, change in changes.items():
         for action in change.actions:
@@ -221,7 +221,8 @@ def _changes(
 def _of_group(
     repository: Repository, group: GroupKey, action: CommitActive, change: GitChange
 ) -> PrimaryChange[GroupKey]:
-    """Raises ``InvalidInput`` where the file names another version in a folder with a mistake, or cannot be edited."""
+    """Return the change. Raises ``InvalidInput`` where the file names another version in a folder with a mistake, or
+    cannot be edited."""
     path = group_file(group)
     content = repository.text_file(path, change.decided_from)
     if isinstance(content, Problem):
@@ -266,14 +267,16 @@ def _of_app(
 
 
 def _with_source(repository: Repository, app: AppKey, version: Version) -> Version:
-    """The version with the commit that brought it, which a record that was lost took along: main's past may have it."""
+    """Return the version with the commit that brought it, which a record that was lost took along: main's past may have
+    it.
+    """
     if version.source.commit:
         return version
     return replace(version, source=_promoted_from(repository, app, version.digest) or version.source)
 
 
 def _promoted_from(repository: Repository, app: AppKey, digest: str) -> Source | None:
-    """The source that the newest valid ``primary.yaml`` of a digest named; None without one."""
+    """Return the source that the newest valid ``primary.yaml`` of a digest named; None without one."""
     for content in repository.primaries(app):
         document, _ = read_one(PRIMARY_FILE, content) if digest.encode() in content else (None, ())
         primary, _ = read_primary(document, app) if document else (None, ())

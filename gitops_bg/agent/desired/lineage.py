@@ -201,7 +201,7 @@ class Lineage:
         return frozenset(app for waiting in first for app in waiting.apps)
 
     def _missing(self, poll: Poll) -> tuple[str, frozenset[str]]:
-        """A commit that was seen in main and that its head lacks, or empty; and the commits that it was seen to
+        """Return a commit that was seen in main and that its head lacks, or empty; and the commits that it was seen to
         contain.
         """
         if poll.rewritten:
@@ -219,7 +219,9 @@ class Lineage:
         return min(lost, default=""), frozenset(commits - lost)
 
     def _generation_lost(self) -> int:
-        """The generation that the next one must exceed: of the followed main, and of the records that main lacks."""
+        """Return the generation that the next one must exceed: of the followed main, and of the records that main
+        lacks.
+        """
         mains = [*self._remembered(), *(waiting.main for waiting in list(self._waiting.values()))]
         lost = self._repository.lost({main.commit for main in mains if main.commit})
         return max([self.followed.generation, *(main.generation for main in mains if main.commit in lost)])

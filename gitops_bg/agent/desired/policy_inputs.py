@@ -176,7 +176,9 @@ class PolicyInputs:
     def _asked(
         self, reading: Reading, app: AppKey, config: AppConfig, promotion: str, unknown: str = ""
     ) -> PolicyInput | None:
-        """The policies that are for an app, and those before its promotion, or why these are ``unknown``; or None."""
+        """Return the policies that are for an app, and those before its promotion, or why these are ``unknown``; or
+        None.
+        """
         view, labels = reading.policies, config.labels
         then = self._before(promotion, app, labels) if promotion else None
         then = PoliciesThen("", unread=unknown) if unknown else then

@@ -60,12 +60,12 @@ class Promoted(Protocol):
         """Return what the merge of a commit would promote; None where nobody can read that."""
 
     def written(self, agent: str) -> WrittenBy:
-        """Whose work it is; ``agent`` is the address of the agent's own commits, in lower case."""
+        """Return whose work it is; ``agent`` is the address of the agent's own commits, in lower case."""
 
 
 def written_by(commits: tuple[CommitFacts, ...], agent: str, wrote: Callable[[str], bool], files: str) -> WrittenBy:
-    """These commits; nobody can tell the authors where one of them that ``wrote`` it is under the agent's address:
-    whoever made that could approve it, too. The agent writes only ``files``.
+    """Return who these commits are by; nobody can tell where one of them that ``wrote`` it is under the agent's
+    address: whoever made that could approve it, too. The agent writes only ``files``.
     """
     suspects = (each.commit for each in commits if each.author.email.lower() == agent)
     if forgery := next(filter(wrote, suspects), ""):
@@ -222,7 +222,7 @@ class Revisions:
     def _found(
         self, app: AppKey, revision: Revision, record: Record, primary: Primary | None, head: str
     ) -> Found | str:
-        """The version, or why there is none."""
+        """Return the version, or why there is none."""
         named = (each for each in reversed(record.versions) if _is_named(revision, each.number, each.digest))
         here = next((each.snapshot for each in named if each.snapshot.text), None)
         if here is None:
@@ -231,8 +231,8 @@ class Revisions:
         return here, () if isinstance(past, str) else past[1]
 
     def _past(self, app: AppKey, revision: Revision, primary: Primary | None, head: str) -> Found | str:
-        """What main's history has, or why it has it not: of a commit asked once for each head of main, of a version
-        once for each ``primary.yaml``, so that other apps' commits cost nothing.
+        """Return what main's history has, or why it has it not: of a commit asked once for each head of main, of a
+        version once for each ``primary.yaml``, so that other apps' commits cost nothing.
         """
         key = (app, revision, head if revision.commit else primary.snapshot.digest if primary else "")
         with self._lock:
@@ -245,7 +245,7 @@ class Revisions:
         return found
 
     def _promoted(self, app: AppKey, revision: Revision, head: str) -> Found | str:
-        """A version that ``primary.yaml`` ever named, the newest first."""
+        """Return a version that ``primary.yaml`` ever named, the newest first."""
         for content in self._repository.primaries(app, head):
             document, _ = read_one(PRIMARY_FILE, content)
             primary = read_primary(document, app)[0] if document else None
@@ -254,7 +254,7 @@ class Revisions:
         return f"there is no version {revision} of this app"
 
     def _of_commit(self, app: AppKey, commit: str, head: str) -> Found | str:
-        """The target that the folder had at a commit of main."""
+        """Return the target that the folder had at a commit of main."""
         if not self._repository.mirror.is_ancestor(commit, head):
             return f"main has no commit {commit[:10]}"
         folder = self._repository.places.folder(app)

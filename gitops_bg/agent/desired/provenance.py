@@ -90,8 +90,8 @@ class TargetHistory:
         return found
 
     def _changes(self, commit: str) -> Iterator[RevertCandidate]:
-        """The changes of the version up to a commit, newest first. Where a merge has the version of what it merged,
-        that brought it.
+        """Yield the changes of the version up to a commit, newest first. Where a merge has the version of what it
+        merged, that brought it.
         """
         at = commit
         for _ in range(_MOST_LINKS):
@@ -117,12 +117,12 @@ class TargetHistory:
         return Entry(self._repository.source_of(change.commit), said)
 
     def _brought(self, change: RevertCandidate) -> Snapshot | None:
-        """The version that a change brought; None where it left the version unchanged."""
+        """Return the version that a change brought; None where it left the version unchanged."""
         after, before = self._version(change.commit), self._version(change.before) if change.before else None
         return None if after is None or (before and before.digest == after.digest) else after
 
     def _version(self, commit: str) -> Snapshot | None:
-        """The version that the target named at a commit; None where it was missing or broken."""
+        """Return the version that the target named at a commit; None where it was missing or broken."""
         if commit not in self._at:
             entries = dict(self._repository.entries_of([self._app], commit)[self._app])
             entries.pop(PRIMARY_FILE, None)
@@ -191,7 +191,7 @@ class Journals:
         return self._kept(app, Source, commit, lambda: TargetHistory(self._repository, app, makers).source(commit))
 
     def _suspension(self, subject: AppOrGroup, commit: str) -> tuple[Entry, ...]:
-        """Who suspended it, or ended that."""
+        """Return who suspended it, or ended that."""
         path = self._repository.path_of(subject, _FILES[subject.kind][0])
         try:
             return self._kept(subject, SuspensionChanged, commit, lambda: self._suspended(path, commit))
@@ -221,7 +221,7 @@ class Journals:
             return (Entry(_UNKNOWN, Targeted(unread=str(error))),)
 
     def _retries(self, subject: AppOrGroup, since: int, now: Retry, commit: str) -> tuple[Entry, ...]:
-        """The retries after number ``since`` up to the one of now."""
+        """Return the retries after number ``since`` up to the one of now."""
         try:
             return self._kept(subject, Retried, (commit, since), lambda: self._retried(subject, since, now, commit))
         except GitopsBgError:
@@ -248,8 +248,8 @@ class Journals:
         return (*passed, Entry(makers.get(now.number, _UNKNOWN), Retried(now)))
 
     def _names(self, app: AppKey, since: str, commit: str) -> tuple[Entry, ...] | None:
-        """What ``primary.yaml`` named after a commit of main, oldest first; broken files name nothing. None where it
-        cannot be read now.
+        """Return what ``primary.yaml`` named after a commit of main, oldest first; broken files name nothing. None
+        where it cannot be read now.
         """
         try:
             return self._kept(app, Named, (commit, since), lambda: tuple(self._named(app, since, commit)))
@@ -265,7 +265,7 @@ class Journals:
                 yield Entry(each.landing, Named(primary.snapshot))
 
     def _kept(self, subject: AppOrGroup, kind: type, asked: object, ask: Callable[[], _Answer]) -> _Answer:
-        """The answer of before, where the same was asked."""
+        """Return the answer of before, where the same was asked."""
         known = self._known.get((subject, kind))
         if known is None or known[0] != asked:
             known = self._known[subject, kind] = (asked, ask())

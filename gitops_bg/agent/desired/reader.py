@@ -129,7 +129,9 @@ class MainReader:
         return touched | self._named_before(touched) | (set(self._entries) if all_look else set())
 
     def _named_before(self, apps: set[AppKey]) -> set[AppKey]:
-        """The apps that were called so before, as their files say: what they may take over depends on who has left."""
+        """Return the apps that were called so before, as their files say: what they may take over depends on who has
+        left.
+        """
         return {app for app, former in self._former.items() if former in apps}
 
     def _log_left_out(self, namespaces: set[str]) -> None:
@@ -154,7 +156,7 @@ class MainReader:
         return self._policies.update(self._files_below(POLICIES_FOLDER), self._settings.require or ())
 
     def _last_valid(self, path: str) -> Iterable[bytes]:
-        """What a file that is broken now said before; nothing where that cannot be read."""
+        """Return what a file that is broken now said before; nothing where that cannot be read."""
         try:
             said = self._repository.changes_of_file(path, most=_MOST_BEFORE)
             return [each.content for each in said if each.content is not None]
@@ -162,7 +164,7 @@ class MainReader:
             return ()
 
     def _folder_before(self, folder: str) -> Iterator[Mapping[str, bytes | Problem]]:
-        """What a folder with a mistake said before, newest first."""
+        """Return what a folder with a mistake said before, newest first."""
         return (self._files_below(folder, commit) for commit in self._repository.changes_below(folder))
 
     def _read_settings(self) -> None:
@@ -262,7 +264,7 @@ class MainReader:
     def _entry_within_limit(
         self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str
     ) -> AppEntry:
-        """What an app's files say; or that they cost too much, until they change."""
+        """Return what an app's files say; or that they cost too much, until they change."""
         try:
             return self._entry(app, files, sources, tree)
         except TookTooLong as error:
@@ -292,7 +294,8 @@ class MainReader:
         return AppEntry(config, config.has_primary, has_target, made, self._repository.head, tree)
 
     def _newest(self, sources: Mapping[str, Source]) -> Source:
-        """The commit that came into main last; of commits that came in together, the one that contains the others.
+        """Return the commit that came into main last; of commits that came in together, the one that contains the
+        others.
 
         Empty: none.
         """
@@ -326,7 +329,7 @@ class MainReader:
         return PromotionBranch(digest, base, services, *said)
 
     def _named(self, app: AppKey, file: File | None) -> _Offered:
-        """What a ``primary.yaml`` names; nothing where the file is absent or broken."""
+        """Return what a ``primary.yaml`` names; nothing where the file is absent or broken."""
         if file is None or not isinstance(file.content, bytes):
             return _NOTHING
         content, known = file.content, self._parsed_offers.get((app, file.blob))
@@ -355,7 +358,9 @@ def _both(before: Poll, now: Poll) -> Poll:
 
 
 def _making_versions(files: Mapping[str, File]) -> Iterator[str]:
-    """The files that versions come from: the target, and files that may hold configuration. One walk asks for all."""
+    """Yield the files that versions come from: the target, and files that may hold configuration. One walk asks for
+    all.
+    """
     for name, file in files.items():
         holds = isinstance(file.content, bytes) and any(word in file.content for word in _CONFIGURATION)
         if name == DEFAULT_TARGET_FILE or (name != PRIMARY_FILE and is_manifest(name) and holds):

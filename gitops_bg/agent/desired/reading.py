@@ -81,8 +81,8 @@ class Reading:
         return self.moved.get(app) or self.moved.get(remembered_as) or (self._named_again(app, spec) if spec else "")
 
     def _named_again(self, app: AppKey, spec: AppSpec) -> str:
-        """The name that an app had before, where main has that again with a Service of the app: somebody reverted the
-        move. Of two apps, only one can have a Service.
+        """Return the name that an app had before, where main has that again with a Service of the app: somebody
+        reverted the move. Of two apps, only one can have a Service.
         """
         before = self.found(AppKey(app.namespace, spec.adopt.app)) if spec.adopt and spec.adopt.app else None
         again = before.config.spec if before is not None else None

@@ -61,7 +61,7 @@ def resuming_group(version: str, lifted: Retry | None, path: str, data: bytes) -
 
 
 def resumed_group(commit: str, lifted: Retry | None) -> str:
-    """What became of it, as the end of a sentence; ``commit`` is empty where there was nothing to end."""
+    """Return what became of it, as the end of a sentence; ``commit`` is empty where there was nothing to end."""
     if not commit:
         return "it is neither suspended nor is what main names on hold"
     return f"resumed{', the hold on what main names is lifted' if lifted else ''} by commit {commit[:10]}"
@@ -78,7 +78,9 @@ def policies_of_version(reading: Reading, group: GroupKey, desired: DesiredGroup
 
 
 def too_late_to_override(path: str, group: GroupKey, version: str) -> str:
-    """Why no override is possible: only the commit since which main names a version says in spite of what it does."""
+    """Return why no override is possible: only the commit since which main names a version says in spite of what it
+    does.
+    """
     return (
         f"{group}: {path} names {version} already, and only the commit that names it can override a policy: "
         f"`gitops-bg rollback {group}` takes it back, then promote it with --override"
@@ -104,6 +106,6 @@ def demand_abortable_group(group: GroupKey, found: GroupAborting) -> GroupAborti
 
 
 def abort_of_group_says(group: GroupKey, found: GroupAborting) -> str:
-    """What an abort would do, as a sentence."""
+    """Return what an abort would do, as a sentence."""
     goes = f"goes back to {found.goes_to}" if found.goes_to else "stays where it is"
     return f"{group}: stops {', '.join(found.stops)}; live traffic {goes}"

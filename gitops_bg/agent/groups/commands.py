@@ -151,7 +151,7 @@ class GroupCommands(GroupCommits):
     def _plan_edit(
         self, seen: SeenGroupFiles, asked: Asked, edit: Edit, subject: str, said: Callable[[str], str]
     ) -> PlannedCommand:
-        """The change of group.yaml that leaves what it names as it is."""
+        """Return the change of group.yaml that leaves what it names as it is."""
         edits: dict[str, EditOrNew] = {group_file(seen.group): edit}
         if not self._repository.edits.changed(edits, self._repository.head):
             raise CommandFailed(f"{seen.group}: {said('')}")
@@ -164,7 +164,7 @@ class GroupCommands(GroupCommits):
         return PlannedCommand(says=f"would commit to {main}: {seen.group.name}: {subject}", carry_out=carry_out)
 
     def _done(self, seen: SeenGroupFiles, asked: Asked, done: RequestedChange, says: str, subject: str) -> Answer:
-        """What became of a commit; where it waits on a branch, the person may merge it."""
+        """Return what became of a commit; where it waits on a branch, the person may merge it."""
         answer = Answer(says=says, commit=done.commit, branch=done.branch, pull=done.pull)
         main, title = self._repository.settings.branch, f"{seen.group.name}: {subject}"
         return through_the_forge(answer, asked, main, title, self._pushed)
@@ -206,7 +206,7 @@ class GroupCommands(GroupCommits):
     # --- what both ask for ---
 
     def _promotion(self, seen: SeenGroupFiles, version: str, archive_size: int | None) -> dict[str, str | int]:
-        """The fields of group.yaml that ask for a candidate. Raises `PromotionRejected`."""
+        """Return the fields of group.yaml that ask for a candidate. Raises `PromotionRejected`."""
         size = seen.spec.archive_size if archive_size is None else archive_size
         demand_promotable(seen.group, seen.desired, seen.record, version)
         promote(seen.state, version, size, self._clock())
@@ -216,7 +216,7 @@ class GroupCommands(GroupCommits):
         return fields
 
     def _way_back(self, seen: SeenGroupFiles) -> str:
-        """The version that a rollback asks for. Raises `PromotionRejected`."""
+        """Return the version that a rollback asks for. Raises `PromotionRejected`."""
         version = seen.record.back_from(seen.spec.active)
         if seen.state.stage(version) is not VersionStage.ACTIVE:
             rollback(seen.state, self._clock())

@@ -211,5 +211,5 @@ def _content(file: File | None) -> bytes:
 
 
 def removed(_: bytes) -> None:
-    """The edit that removes a file."""
+    """Leave nothing of a file: the edit that removes it."""
     return

@@ -196,7 +196,7 @@ class GroupGatherer:
         )
 
     def _journal(self, desired: DesiredGroup, group: GroupKey, record: GroupRecord) -> Journal:
-        """What main said that is new to the record."""
+        """Return what main said that is new to the record."""
         spec = desired.spec
         if spec is None:
             return NO_JOURNAL
@@ -207,13 +207,15 @@ class GroupGatherer:
         return Journal(in_order(named, *self._catalog.asked_of_group(group, spec, record, desired.main.at.commit)))
 
     def _knows(self, reading: Reading, group: GroupKey, former: FormerGroup) -> bool:
-        """Whether main is no older than the one that another group was decided from: else it may be newer than main."""
+        """Return whether main is no older than the one that another group was decided from: else it may be newer than
+        main.
+        """
         key, record = GroupKey(group.namespace, former.name), former.record
         return self._catalog.main_read(reading, key, record.main, record.lost).counts
 
     def _as_recorded(self, reading: Reading, group: GroupKey, seen: SeenGroup, main: MainRead) -> GroupFacts:
-        """The facts where main does not count: what the main of the record said of the group, as far as it can still be
-        read, and nothing that main says or lacks of anybody else.
+        """Return the facts where main does not count: what the main of the record said of the group, as far as it can
+        still be read, and nothing that main says or lacks of anybody else.
         """
         config = UNREAD if main.is_older else self._folders.config(group, seen.record.main.commit)
         config = replace(config, desired=replace(config.desired, main=main, alerts=_alerts(reading, group)))
@@ -231,7 +233,7 @@ class GroupGatherer:
     def _left_main(
         self, reading: Reading, group: GroupKey, live: ObservedGroup
     ) -> tuple[tuple[AppKey, ...], tuple[str, ...]]:
-        """The live apps, and release groups by name, of the namespace whose folder left main."""
+        """Return the live apps, and release groups by name, of the namespace whose folder left main."""
         apps = tuple(each for each in self._cluster.apps(group.namespace) if reading.has_left(each))
         return apps, tuple(each.name for each in live.formers)
 
@@ -264,6 +266,6 @@ def _with_others(desired: DesiredGroup, others: Others) -> DesiredGroup:
 
 
 def _alerts(reading: Reading, group: GroupKey) -> tuple[Hook, ...]:
-    """Who is told of what happens to a group."""
+    """Return who is told of what happens to a group."""
     alerting = reading.alerting
     return alerts_of(AppKey(group.namespace, group.name), None, alerting.document, alerting).hooks

@@ -148,7 +148,7 @@ class GroupKind:
 
 
 def _waits(facts: AnyFacts, decision: GroupDecision) -> bool:
-    """Whether a Gateway, a member or the ledger has yet to follow."""
+    """Return whether a Gateway, a member or the ledger has yet to follow."""
     if isinstance(facts, LeftFacts):
         return facts.goes_on
     record = decision.record

@@ -240,7 +240,7 @@ class LeftGroups:
         )
 
     def _branch(self, group: GroupKey) -> str:
-        """The head of its promotion branch, where that is to go; empty also where nobody can read it now."""
+        """Return the head of its promotion branch, where that is to go; empty also where nobody can read it now."""
         if self._catalog.unreachable:
             return ""
         try:
@@ -269,7 +269,7 @@ class LeftGroups:
         return left
 
     def _why_kept(self, reading: Reading, group: GroupKey, record: GroupRecord, observed: ObservedGroup) -> str:
-        """Why a group does not end although its file said so; empty where nothing speaks against it."""
+        """Return why a group does not end although its file said so; empty where nothing speaks against it."""
         if observed.foreign:
             return observed.foreign
         if reading.followed.lost:
@@ -290,7 +290,7 @@ def members_of(group: GroupKey, record: GroupRecord) -> tuple[AppKey, ...]:
 
 
 def _routes(observed: ObservedGroup) -> Iterator[RivalRoute]:
-    """The group's own routes, as those who say the same requests see them."""
+    """Yield the group's own routes, as those who say the same requests see them."""
     for name, each in observed.routes.items():
         if each.route is not None and not each.foreign:
             yield RivalRoute(name, "", claim_of(each.route), answered=each.answered)

@@ -74,7 +74,7 @@ class Members:
         return MemberState.DELETED if left else state
 
     def _place(self, app: AppKey) -> MemberFolder | None:
-        """Where a member belongs, by its folder in main, or by the last one; None for an app that is none."""
+        """Return where a member belongs, by its folder in main, or by the last one; None for an app that is none."""
         entry = self._catalog.reading.entries.get(app)
         is_known = entry is not None and entry.config.folder  # Of an app that two folders claim nobody knows it.
         found = member_of(entry.config.folder) if entry is not None and is_known else self._places.get(app)
@@ -83,7 +83,7 @@ class Members:
         return found
 
     def _may_be_member(self, app: AppKey) -> bool:
-        """Whether an app without a folder may still serve in a group that this process has not looked at."""
+        """Return whether an app without a folder may still serve in a group that this process has not looked at."""
         reading = self._catalog.reading
         if app in reading.entries or not _MEMBER_NAME.search(app.name):
             return False
@@ -236,7 +236,9 @@ def _not_ready(
 
 
 def _may_claim(config: AppConfig, own: RivalRoute) -> bool:
-    """Whether an app says the requests of a route, or may: of a target with a mistake nobody knows where they go."""
+    """Return whether an app says the requests of a route, or may: of a target with a mistake nobody knows where they
+    go.
+    """
     claimed = config.auxiliary_objects.route
     if claimed is not None:
         return _is_same(config.app.namespace, claimed.claim, own)
@@ -245,26 +247,28 @@ def _may_claim(config: AppConfig, own: RivalRoute) -> bool:
 
 
 def _serves(cluster: Cluster, app: AppKey) -> bool:
-    """Whether the Services of an app lead to a version, and it has pods."""
+    """Return whether the Services of an app lead to a version, and it has pods."""
     state = cluster.bgd(app)
     return state is not None and bool(state.traffic) and has_pods(cluster, app)
 
 
 def _answers(cluster: Cluster, group: GroupKey, desired: DesiredGroup) -> bool:
-    """Whether every service of the version that a group names has pods."""
+    """Return whether every service of the version that a group names has pods."""
     active = desired.spec.active if desired.spec is not None else ""
     members = [app for app in members_in(group, desired) if app.name.endswith(f"-{active}")]
     return all(has_pods(cluster, app) for app in members)
 
 
 def _are_accepted(routes: Iterable[RivalRoute], own: RivalRoute) -> bool:
-    """Whether Gateways have taken all of these; silence is a yes only where they never said anything of ours either."""
+    """Return whether Gateways have taken all of these; silence is a yes only where they never said anything of ours
+    either.
+    """
     found = list(routes)
     return bool(found) and all(each.taken or (each.taken is None and not own.answered) for each in found)
 
 
 def _claims(desired: DesiredGroup) -> Iterator[RouteClaim]:
-    """The requests that the version which a group names is for, by its folder."""
+    """Yield the requests that the version which a group names is for, by its folder."""
     spec = desired.spec
     if spec is None or spec.gateway is None or spec.active not in desired.versions:
         return

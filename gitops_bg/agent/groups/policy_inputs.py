@@ -269,7 +269,9 @@ class GroupPolicyInputs:
         )
 
     def _serving(self, group: GroupKey, state: GroupState, service: str) -> VersionFacts:
-        """What the group's active version runs for a service; for one that is new there, nothing that is known."""
+        """Return what the group's active version runs for a service; for one that is new there, nothing that is
+        known.
+        """
         active = state.only(VersionStage.ACTIVE)
         for each in state.endpoints:
             if (each.service, each.version) == (service, active):
@@ -279,7 +281,7 @@ class GroupPolicyInputs:
         return _NOTHING_KNOWN
 
     def _record(self, app: AppKey) -> Record:
-        """The record of a member; an empty one where it cannot be read: nothing is known then."""
+        """Return the record of a member; an empty one where it cannot be read: nothing is known then."""
         try:
             return self._cluster.record(app)
         except GitopsBgError:

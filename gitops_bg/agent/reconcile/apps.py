@@ -85,7 +85,7 @@ class Unsaved:
         return noted.until if noted else None
 
     def hurry(self) -> frozenset[AppKey]:
-        """From now on no note may wait; return the apps that have some."""
+        """Let no note wait from now on; return the apps that have some."""
         self._hurries = True
         return frozenset(self._noted)
 
@@ -165,7 +165,7 @@ class AppKind:
         return replace(facts, observed=observed)
 
     def _clock_skew(self) -> int:
-        """The difference between the API server's clock and ours: counted, and logged where it begins or ends to
+        """Return the difference between the API server's clock and ours: counted, and logged where it begins or ends to
         matter.
         """
         skew = self._cluster.skew
@@ -216,7 +216,9 @@ class AppKind:
         return saved
 
     def _may_wait(self, facts: Facts, decision: Decision, now: datetime, longest: timedelta) -> bool:
-        """Whether a save may wait: it would only note what any look finds, and no action on the cluster follows."""
+        """Return whether a save may wait: it would only note what any look finds, and no action on the cluster
+        follows.
+        """
         saved = self._unsaved.saved(facts.app, facts.record)
         if any(not isinstance(action, GIT_ACTIONS) for action in decision.actions):
             return False
@@ -259,7 +261,7 @@ class AppKind:
         return decision.wake_at
 
     def ended(self, app: AppKey, *, failed: bool) -> None:
-        """Nothing follows for others."""
+        """Do nothing: nothing follows for others."""
 
     def forget(self, app: AppKey) -> None:
         """See `ReconciledKind.forget`."""

@@ -193,7 +193,7 @@ def alert_composer(
 
 
 def _secret_parts(url: str) -> Iterator[str]:
-    """The parts of an address that may be credentials: all but the scheme, and words too short to hide."""
+    """Yield the parts of an address that may be credentials: all but the scheme, and words too short to hide."""
     parts = urlsplit(url)
     user, _, password = parts.netloc.rpartition("@")[0].partition(":")
     for text in (user, password, *parts.path.split("/"), *(value for _, value in parse_qsl(parts.query))):
@@ -203,14 +203,14 @@ def _secret_parts(url: str) -> Iterator[str]:
 
 
 def _links(alert: Alert, commit_url: Callable[[str], str], page: str) -> tuple[tuple[str, str], ...]:
-    """The pages that a chat may lead to: on the dashboard, that of the commit, and those of the alert."""
+    """Return the pages that a chat may lead to: on the dashboard, that of the commit, and those of the alert."""
     commit = dict(alert.facts).get(COMMIT, "")
     every = (("Dashboard", page), (f"Commit {commit[:SHORT]}", commit_url(commit) if commit else ""), *alert.links)
     return tuple((title, address) for title, url in every if (address := linkable(url)))
 
 
 def _destination(provider: Mapping[str, Any], secrets: Secrets) -> Destination:
-    """The destination with the address of the Secret, else that of the file.
+    """Return the destination with the address of the Secret, else that of the file.
 
     Raises ``NoSuchKey`` where neither has one.
     """

@@ -116,7 +116,7 @@ class RewriteReports(ContradictionBackoff[str]):
         super().__init__(FIRST_POLLS, MOST_POLLS)
 
     def stood(self, who: AppOrGroup, poll: int) -> float:
-        """For how many polls a report has not been contradicted; if it never was, since the loss began."""
+        """Return for how many polls a report has not been contradicted; if it never was, since the loss began."""
         word = self._statements.get(who)
         return poll - word.at if word and word.taken_back else poll
 

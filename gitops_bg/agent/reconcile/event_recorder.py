@@ -74,7 +74,7 @@ def log_decision(
 
 
 def _actions_back(decision: Decision | GroupDecision) -> tuple[object, ...]:
-    """The actions that take live traffic back to the version before."""
+    """Return the actions that take live traffic back to the version before."""
     if isinstance(decision, GroupDecision):
         moving = decision.record.transition
         goes_back = moving is not None and moving.goes_back

@@ -74,7 +74,7 @@ def _with_ready_seconds_of(remembered: AppConfig | None, from_git: AppConfig, sp
 
 
 def _only_to_carry_the_condition(app: AppKey, from_git: AppConfig, alerting: Alerting) -> AppConfig:
-    """An app that never ran: its object exists so that `kubectl get` shows what is wrong with its file.
+    """Return an app that never ran: its object exists so that `kubectl get` shows what is wrong with its file.
 
     Recipients of alerts for every app are notified as well.
     """
@@ -199,14 +199,14 @@ def read_app(
 
 
 def _without_left(config: AppConfig, left: tuple[Problem, ...]) -> AppConfig:
-    """The description in which nothing is known of Services whose manifests left: they stay as they are."""
+    """Return the description in which nothing is known of Services whose manifests left: they stay as they are."""
     return replace(config, problems=(*config.problems, *left), whole=False) if left else config
 
 
 def _with_formers(
     cluster: Cluster, reading: Reading, app: AppKey, rivals: tuple[RivalRoute, ...]
 ) -> tuple[RivalRoute, ...]:
-    """The routes of others, marked where their owner left main."""
+    """Return the routes of others, marked where their owner left main."""
     if not any(each.app or each.group for each in rivals):
         return rivals
     apps = [each for each in cluster.apps(app.namespace) if reading.has_left(each)]
@@ -215,8 +215,8 @@ def _with_formers(
 
 
 def former_names(cluster: Cluster, reading: Reading, config: AppConfig) -> tuple[str, ...]:
-    """Under which names the app may serve still, before the one that its file says: those of apps without a folder
-    whose records say that they are that one, or this (docs/decisions/0070).
+    """Return the names under which the app may serve still, before the one that its file says: those of apps without a
+    folder whose records say that they are that one, or this (docs/decisions/0070).
     """
     adopt, app = config.spec.adopt if config.spec else None, config.app
     if adopt is None or not adopt.app:
@@ -237,8 +237,8 @@ def _moved_to(cluster: Cluster, app: AppKey) -> str:
 
 
 def _knowing(config: AppConfig, formers: tuple[str, ...], reading: Reading | None) -> AppConfig:
-    """The description with the names that the app had before the one that it says, and which of all have left main;
-    none for sure, where there is no reading that counts.
+    """Return the description with the names that the app had before the one that it says, and which of all have left
+    main; none for sure, where there is no reading that counts.
     """
     spec = config.spec
     if spec is None or spec.adopt is None or not spec.adopt.app:
@@ -274,7 +274,7 @@ def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Fac
 def _config(
     catalog: Catalog, reading: Reading, app: AppKey, live: Object | None, record: Record, *, counts: bool
 ) -> AppConfig | None:
-    """The description in force: main's where it ``counts``, else the live one."""
+    """Return the description in force: main's where it ``counts``, else the live one."""
     entry = reading.entry(app) if counts else None
     config = config_for(app, entry.config if entry else None, live, reading.alerting)
     return None if config is None else catalog.pinned(reading, app, config, record)
@@ -299,8 +299,8 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey, now: datetime, noted
 
 
 def _why_kept(catalog: Catalog, cluster: Cluster, reading: Reading, facts: Facts) -> str:
-    """Why an app whose folder left main may have left by accident, or who is to answer its requests first; empty where
-    nothing speaks for that.
+    """Return why an app whose folder left main may have left by accident, or who is to answer its requests first; empty
+    where nothing speaks for that.
     """
     app = facts.app
     if why := why_accident(catalog, cluster, reading) or _why_awaited(cluster, reading, facts):
@@ -311,7 +311,9 @@ def _why_kept(catalog: Catalog, cluster: Cluster, reading: Reading, facts: Facts
 
 
 def _why_awaited(cluster: Cluster, reading: Reading, facts: Facts) -> str:
-    """Who says the requests of the app in main now, and does not answer them yet; empty where nobody is waited for."""
+    """Return who says the requests of the app in main now, and does not answer them yet; empty where nobody is waited
+    for.
+    """
     ends = facts.spec.deletion_policy is DeletionPolicy.DELETE and not facts.desired.moved_to
     if not ends or not has_http_route(facts.record):
         return ""
@@ -332,7 +334,9 @@ def why_accident(catalog: Catalog, cluster: Cluster, reading: Reading) -> str:
 
 
 def _serves(cluster: Cluster, app: AppKey) -> bool:
-    """Whether an app has live traffic of its own, and so is no other one under a new name, or under the one before."""
+    """Return whether an app has live traffic of its own, and so is no other one under a new name, or under the one
+    before.
+    """
     try:
         record = cluster.record(app)
         return bool(record.routing.traffic) and record.moved_at is None

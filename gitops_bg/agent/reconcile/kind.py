@@ -240,11 +240,11 @@ class ReconciledKind(Protocol[S_contra, F, D]):
         ...
 
     def ended(self, subject: S_contra, *, failed: bool) -> None:
-        """A look at it has ended."""
+        """Note that a look at it has ended."""
         ...
 
     def forget(self, subject: S_contra) -> None:
-        """There is nothing to decide on any more."""
+        """Forget it: there is nothing to decide on any more."""
         ...
 
 
@@ -311,7 +311,7 @@ def is_to_move_traffic(state: AppState | None, entry: AppEntry | None) -> bool:
 
 
 def _moves_traffic(state: AppState, entry: AppEntry | None) -> bool:
-    """Whether main promotes a version that does not serve, or its target goes back to one that served before."""
+    """Return whether main promotes a version that does not serve, or its target goes back to one that served before."""
     if entry is None:
         return False
     promoted, asked_for = entry.config.primary, entry.config.target

@@ -232,7 +232,7 @@ class Reconciler:
             self._recorder.record(subject, [event])
 
     def _is_due_again(self, subject: AppOrGroup, acted: Acted, *, saved: bool) -> bool:
-        """Whether another look is due, after the results of the actions on the cluster.
+        """Return whether another look is due, after the results of the actions on the cluster.
 
         A first refusal calls for one, to write it into the status; so does the end of a refusal. A repeated refusal is
         raised. The error of an auxiliary object is raised only where nothing else was done: it blocks nothing else.
@@ -247,7 +247,7 @@ class Reconciler:
         raise error
 
     def _is_news(self, subject: AppOrGroup, error: GitopsBgError) -> bool:
-        """Whether the error is a refusal, and the first after a time without any."""
+        """Return whether the error is a refusal, and the first after a time without any."""
         if not isinstance(error, REFUSALS):
             return False
         is_known = subject in self._refused

@@ -135,7 +135,7 @@ class Failures:
                 self._show(app, error)
 
     def _seconds(self, app: AppOrGroup, error: GitopsBgError) -> float:
-        """How long to wait before the next look."""
+        """Return how long to wait before the next look."""
         if isinstance(error, Refused) and self._moves_traffic(app):
             return min(_SOON_AT_MOST, self._backoff.failed(app, at_least=_SOON))
         return self._backoff.failed(app, at_least=_at_least(error))
@@ -153,7 +153,7 @@ class Failures:
 
 
 def _at_least(error: GitopsBgError) -> float:
-    """The minimum number of seconds before the next look, whatever the backoff says."""
+    """Return the minimum number of seconds before the next look, whatever the backoff says."""
     if isinstance(error, Refused | InvalidInput):
         return _SLOW
     if isinstance(error, InternalError):

@@ -216,11 +216,11 @@ class SteadyTime(tzinfo):
         return moment + (self._steady() - self._clock())
 
     def utcoffset(self, _moment: datetime | None, /) -> timedelta:
-        """It is UTC."""
+        """Return nothing: it is UTC."""
         return timedelta()
 
     def dst(self, _moment: datetime | None, /) -> timedelta:
-        """It has none."""
+        """Return nothing: it has none."""
         return timedelta()
 
     def tzname(self, _moment: datetime | None, /) -> str:

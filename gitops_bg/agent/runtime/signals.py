@@ -53,7 +53,7 @@ class Stopping:
         self._thread = threading.Thread(target=self._follow, name="signals", daemon=True)
 
     def now_call(self, call: Callable[[], None]) -> None:
-        """From now on a signal makes ``call``, on another thread, and does not interrupt; where one arrived already, it
+        """Let a signal make ``call`` from now on, on another thread, and not interrupt; where one arrived already, it
         is made at once. ``call`` may be made several times.
         """
         self._call = call

@@ -110,7 +110,7 @@ class WorkQueue:
             return app
 
     def _next_urgency(self) -> int:
-        """The lowest of which an app waits, unless that has passed another one too often."""
+        """Return the lowest of which an app waits, unless that has passed another one too often."""
         for urgency, heap in self._waiting.items():
             while heap and not self._holds(urgency, *heap[0]):
                 heappop(heap)
@@ -120,7 +120,7 @@ class WorkQueue:
         return chosen
 
     def _holds(self, urgency: int, place: int, app: AppOrGroup) -> bool:
-        """Whether an entry of a heap is the one by which its app waits."""
+        """Return whether an entry of a heap is the one by which its app waits."""
         return self._queued.get(app) == urgency and self._places.get(app) == place
 
     def done(self, app: AppOrGroup) -> None:
@@ -306,7 +306,7 @@ class Workers:
 
 
 def _where(thread: threading.Thread) -> str:
-    """The lines of code in which a thread that runs is now.
+    """Return the lines of code in which a thread that runs is now.
 
     The stacks of all threads have this one among them: in a variable they would hold themselves, and whatever the
     threads have in their hands. https://docs.python.org/3/library/sys.html#sys._current_frames

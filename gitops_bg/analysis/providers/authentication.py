@@ -43,7 +43,7 @@ def _base64(user: str, password: str, context: Context) -> str:
 
 
 def _fetched(client: OAuth2, request: HttpRequest, context: Context) -> str:
-    """A token by the client's credentials, in the form of RFC 6749 §4.4.2."""
+    """Return a token by the client's credentials, in the form of RFC 6749 §4.4.2."""
     form = {"grant_type": "client_credentials"} | ({"scope": " ".join(client.scopes)} if client.scopes else {})
     headers = {
         "Authorization": f"Basic {_base64(client.client_id, client.client_secret, context)}",

@@ -155,7 +155,7 @@ def _token(file: str) -> str:
 
 
 def _from_web_identity(environment: Mapping[str, str], token: str, region_name: str) -> AwsCredentials:
-    """AssumeRoleWithWebIdentity of STS, whose documented response is XML."""
+    """Return those of AssumeRoleWithWebIdentity of STS, whose documented response is XML."""
     address = environment.get("AWS_ENDPOINT_URL_STS", f"https://sts.{region_name}.amazonaws.com")
     form = {
         "Action": "AssumeRoleWithWebIdentity",
@@ -176,7 +176,9 @@ def _from_web_identity(environment: Mapping[str, str], token: str, region_name: 
 
 
 def _require_success(answer: HttpAnswer, text: str) -> None:
-    """As the answer's own, with the words of XML: the operator names the address, and nobody else."""
+    """Require a success as the answer's own check does, with the words of XML: the operator names the address, and
+    nobody else.
+    """
     try:
         answer.require_success()
     except MeasuringFailed as error:
@@ -185,7 +187,7 @@ def _require_success(answer: HttpAnswer, text: str) -> None:
 
 
 def _from_container(address: str, token: str) -> AwsCredentials:
-    """EKS Pod Identity, or ECS."""
+    """Return those of EKS Pod Identity, or of ECS."""
     data = ask(HttpRequest(address, headers={"Authorization": token} if token else {}, timeout=_TIMEOUT)).json()
     return AwsCredentials(*(str(at(data, name)) for name in ("AccessKeyId", "SecretAccessKey", "Token")))
 
@@ -227,7 +229,7 @@ def _question(asked: providers.CloudWatch, context: Context) -> dict[str, Any]:
 
 
 def _capitalized(value: Any) -> Any:
-    """The fields with AWS's names; a period may be a text."""
+    """Return the value with AWS's names of its fields; a period may be a text."""
     if isinstance(value, dict):
         return {
             key[0].upper() + key[1:]: int(item) if key == "period" else _capitalized(item)

@@ -73,7 +73,7 @@ def _question(asked: providers.Datadog, context: Context) -> dict[str, Any]:
 
 
 def _data(answer: HttpAnswer, errors: str) -> Any:
-    """The body, where it names no errors in this field."""
+    """Return the body, where it names no errors in this field."""
     data = answer.json()
     if isinstance(data, dict) and data.get(errors):
         raise MeasuringFailed("Datadog answered with an error", answer.words)

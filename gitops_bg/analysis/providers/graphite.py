@@ -37,6 +37,6 @@ class GraphiteProvider:
 
 
 def _question(query: str) -> str:
-    """The query ``target=…&from=-5min`` as written, on any number of lines; the format is ours."""
+    """Return the query ``target=…&from=-5min`` as written, on any number of lines; the format is ours."""
     written = parse_qsl(" ".join(query.split()), keep_blank_values=True)
     return urlencode([(key, value) for key, value in written if key != "format"] + [("format", "json")])

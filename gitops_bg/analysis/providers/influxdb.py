@@ -56,7 +56,9 @@ def _given(asked: providers.Influxdb, name: str, context: Context) -> str:
 
 
 def _values(text: str, quotable: bool) -> Iterator[Any]:
-    """The values of all tables; each begins with its annotations and its header. Errors are told where ``quotable``."""
+    """Yield the values of all tables; each begins with its annotations and its header. Errors are told where
+    ``quotable``.
+    """
     kinds: list[str] = []
     header: list[str] | None = None
     for row in csv.reader(io.StringIO(text, newline="")):

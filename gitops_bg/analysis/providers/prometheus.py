@@ -51,7 +51,7 @@ def _encoded(parameters: Mapping[str, Any]) -> str:
 
 
 def _data(answer: HttpAnswer) -> Any:
-    """The data of a successful response; an error envelope is reported whatever the HTTP status."""
+    """Return the data of a successful response; an error envelope is reported whatever the HTTP status."""
     if answer.status in (400, 422, 503):
         _raise_its_error(answer)
     envelope = answer.json()

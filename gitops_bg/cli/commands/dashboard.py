@@ -98,7 +98,7 @@ class _Running:
             listener(subject)
 
     def readiness_problems(self) -> list[str]:
-        """Why what is shown may be no longer so."""
+        """Return why what is shown may be no longer so."""
         troubles = [str(each) for each in self.cluster.caches.troubles()]
         return [*troubles, *([f"main cannot be read: {self._unread}"] if self._unread else [])]
 

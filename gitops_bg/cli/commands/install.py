@@ -190,7 +190,7 @@ def _demand_namespaces(client: Client, watched: Watched) -> None:
 
 
 def _to_apply(client: Client, at: InstallOptions, settings: Mapping[str, str], before: Watched | None) -> Installation:
-    """What to install: what the options say, else what is installed."""
+    """Return what to install: what the options say, else what is installed."""
     live = client.get(DEPLOYMENTS, at.namespace, NAME)
     if not settings and not at.git.repo:
         at = replace(at, git=replace(at.git, repo=repository_url("")))
@@ -199,7 +199,7 @@ def _to_apply(client: Client, at: InstallOptions, settings: Mapping[str, str], b
 
 
 def _wanted(at: InstallOptions, settings: Mapping[str, str], before: Watched | None) -> Installation:
-    """What the options say, beside the settings of an installed agent and where it had its rights."""
+    """Return what the options say, beside the settings of an installed agent and where it had its rights."""
     watched = _watched(at, before)
     if watched is None:
         raise UsageError(
@@ -213,7 +213,9 @@ def _wanted(at: InstallOptions, settings: Mapping[str, str], before: Watched | N
 
 
 def _watched(at: InstallOptions, before: Watched | None) -> Watched | None:
-    """Where apps may live, and as whom the agent acts there: by the options, else as ``before``; None: nobody said."""
+    """Return where apps may live, and as whom the agent acts there: by the options, else as ``before``; None: nobody
+    said.
+    """
     if at.watch_namespace and at.watch_all_namespaces:
         raise UsageError("--watch-namespace and --watch-all-namespaces: one of the two")
     watched = before
@@ -353,7 +355,7 @@ def uninstall(at: UninstallOptions) -> None:
 
 
 def _installed(client: Client, namespace: str) -> tuple[Object, ...]:
-    """The objects of an installation, with its rights wherever it may have them."""
+    """Return the objects of an installation, with its rights wherever it may have them."""
     installed = Installation(namespace)
     before = watched_now(client, settings_of(client, namespace))
     return *objects_of(deploy_folder(), installed), *superseded(deploy_folder(), installed, before)

@@ -141,7 +141,7 @@ class Repository:
         return str(self._ask("POST", f"/users/{user}/tokens", {"name": "demo", "scopes": scopes}, user)["sha1"])
 
     def user_id(self, user: str) -> int:
-        """The number of an account, which stays its own whatever it is called."""
+        """Return the number of an account, which stays its own whatever it is called."""
         return int(self._ask("GET", f"/users/{user}", None, ADMIN)["id"])
 
     def ask(self, method: str, path: str, body: Any = None, user: str = ADMIN) -> Any:

@@ -34,7 +34,7 @@ Hosting = Callable[[Path], AbstractContextManager[Hosted]]
 
 @contextmanager
 def bare_folder(folder: Path) -> Iterator[Hosted]:
-    """A bare repository in a folder."""
+    """Yield a bare repository in a folder."""
     git, bare = Git(folder), folder / "remote.git"
     git("init", "--bare", str(bare))
     remote = Remote(git, bare, bare.as_uri(), template_folder())

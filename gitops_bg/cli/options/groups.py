@@ -69,7 +69,7 @@ OneVersion = Annotated[
 
 
 def group_version_option(says: str) -> Any:
-    """The option `--to VERSION` of a verb about a group; ``says`` is its help."""
+    """Return the option `--to VERSION` of a verb about a group; ``says`` is its help."""
     return typer.Option(
         "--to", parser=a_version_or_none, metavar="VERSION", autocompletion=completion.group_versions, help=says
     )

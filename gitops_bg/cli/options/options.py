@@ -446,7 +446,7 @@ Apps = Annotated[
 
 
 def version_option(says: str) -> Any:
-    """The option `--to VERSION` of a verb; ``says`` is its help."""
+    """Return the option `--to VERSION` of a verb; ``says`` is its help."""
     return typer.Option("--to", parser=a_version_name, metavar="VERSION", autocompletion=completion.versions, help=says)
 
 

@@ -101,7 +101,7 @@ class NamedVersion:
     images: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """The version as a list shows it.
+        """Return the version as a list shows it.
 
         >>> str(NamedVersion(7, "v1:3f9c0123456789", ("shop/web:1.2.0",)))
         '1.2.0 (v7)'

@@ -85,7 +85,9 @@ def print_planned_commit(session: Session, output: Output, change: CommitPlan) -
 
 
 def _difference(session: Session, path: str, after: bytes | None) -> str:
-    """The lines of a file that would change. Of files that may hold what nobody is to see on a screen only the path."""
+    """Return the lines of a file that would change. Of files that may hold what nobody is to see on a screen only the
+    path.
+    """
     before = session.repository.text_file(path)
     if path.rpartition("/")[2] not in _SHOWN and not path.startswith(f"{POLICIES_FOLDER}/"):
         return f"{'D' if after is None else 'M' if before is not None else 'A'} {path}\n"

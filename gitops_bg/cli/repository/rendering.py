@@ -26,7 +26,9 @@ _LONGEST_WORDS = 2_000
 
 
 def files_below(root: Path, place: str) -> dict[str, bytes]:
-    """Every file at or below a path of a work tree, by path, without hidden ones and links; none where it is not."""
+    """Return every file at or below a path of a work tree, by path, without hidden ones and links; none where it is
+    not.
+    """
     start = root / place
     if _is_hidden(Path(place)) or any(each.is_symlink() for each in (start, *start.parents) if root in each.parents):
         return {}
@@ -39,8 +41,8 @@ def files_below(root: Path, place: str) -> dict[str, bytes]:
 
 
 def rendered_apps(contents: Mapping[str, Content]) -> Iterator[tuple[AppKey, str, Document, Render | None]]:
-    """The apps that say what their target is rendered from: each with its folder, its app.yaml, and that; None where it
-    is invalid, which `check` says.
+    """Yield the apps that say what their target is rendered from: each with its folder, its app.yaml, and that; None
+    where it is invalid, which `check` says.
     """
     for path, content in sorted(contents.items()):
         found = app_of(path)
@@ -54,13 +56,13 @@ def rendered_apps(contents: Mapping[str, Content]) -> Iterator[tuple[AppKey, str
 
 
 def target_file_of(document: Document) -> str:
-    """The name of the target's file that an app.yaml says."""
+    """Return the name of the target's file that an app.yaml says."""
     named = as_map(as_map(document.value).get("spec")).get("target")
     return named if isinstance(named, str) else DEFAULT_TARGET_FILE
 
 
 def stale_targets(root: Path, contents: Mapping[str, Content]) -> Iterator[Problem]:
-    """The rendered files of a work tree that are not what their inputs render."""
+    """Yield the rendered files of a work tree that are not what their inputs render."""
     for app, folder, document, render in rendered_apps(contents):
         if render is None:
             continue
@@ -90,7 +92,7 @@ def _is_hidden(path: Path) -> bool:
 
 
 def render_with(render: Render, app: AppKey, root: Path) -> bytes:
-    """What helm or kustomize prints. Raises `CommandFailed` where there is none, or it fails."""
+    """Return what helm or kustomize prints. Raises `CommandFailed` where there is none, or it fails."""
     command = _helm(render.helm, app) if render.helm else _kustomize(render.kustomize or "")
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, timeout=PATIENCE, check=False)

@@ -70,7 +70,7 @@ def who(given: str = "") -> str:
 
 
 def signing_key(given: Path | None) -> Path:
-    """The SSH key to sign with: ``given``, or the one that git itself would sign with. Raises `UsageError`."""
+    """Return the SSH key to sign with: ``given``, or the one that git itself would sign with. Raises `UsageError`."""
     if given is not None:
         return given
     key = Path(asked("config", "--type=path", "user.signingkey"))
@@ -153,18 +153,18 @@ def head_of_clone(body: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def is_in_clone(app: AppKey) -> bool:
-    """Whether HEAD of the clone here has an app."""
+    """Return whether HEAD of the clone here has an app."""
     return succeeds("cat-file", "-e", f"HEAD:{folder_of(app)}/{APP_FILE}")
 
 
 def has(commit: str, wanted: str) -> bool:
-    """Whether the clone here says that one commit contains another; False for commits that it lacks."""
+    """Return whether the clone here says that one commit contains another; False for commits that it lacks."""
     return bool(_FULL.fullmatch(commit)) and succeeds("merge-base", "--is-ancestor", wanted, commit)
 
 
 def _is_of(followed: str, commit: str) -> bool:
-    """Whether the clone here is of the repository that a live app follows: by its name, or, where it has another one
-    here, as behind a proxy, by a commit of it.
+    """Return whether the clone here is of the repository that a live app follows: by its name, or, where it has another
+    one here, as behind a proxy, by a commit of it.
     """
     origin = asked("remote", "get-url", "origin")
     if not followed or not origin:

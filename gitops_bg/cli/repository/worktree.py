@@ -31,7 +31,7 @@ def files_of(root: Path) -> Iterator[tuple[str, bytes | Problem]]:
 
 
 def _may_lead_to_folder(file: Path) -> bool:
-    """Whether a link that leads nowhere here may be meant for a folder, as the agent sees it: by its name."""
+    """Return whether a link that leads nowhere here may be meant for a folder, as the agent sees it: by its name."""
     return file.is_symlink() and not file.exists() and "." not in file.name
 
 

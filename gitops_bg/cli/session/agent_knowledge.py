@@ -80,7 +80,7 @@ def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:
 
 
 def _with_unread_main(git: GitView, conditions: Sequence[Object]) -> GitView:
-    """What the agent says of a main that it cannot read: that this program can read it moves nothing."""
+    """Return what the agent says of a main that it cannot read: that this program can read it moves nothing."""
     said = next((each for each in conditions if each["type"] == GIT_REACHABLE and each["status"] == "False"), None)
     if said is None:
         return git
@@ -89,7 +89,8 @@ def _with_unread_main(git: GitView, conditions: Sequence[Object]) -> GitView:
 
 
 def _with_ledger(git: GitView, record: Record) -> GitView:
-    """What Git shows to a verb that has not read the ledger: it has what the record still keeps for it, or gets it now.
+    """Return what Git shows to a verb that has not read the ledger: it has what the record still keeps for it, or gets
+    it now.
 
     The agent notes that it does with the next save of the record (``agent.reconcile.apps``).
     """

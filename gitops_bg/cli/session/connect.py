@@ -279,7 +279,7 @@ def installed_credentials(git: GitOptions, verify: VerifyOptions) -> Mapping[str
 
 
 def _files(git: GitOptions, verify: VerifyOptions) -> Mapping[str, tuple[str, Path | None]]:
-    """Each file: the variable that names it, its name in the Secret, and where it is here."""
+    """Return each file: the variable that names it, its name in the Secret, and where it is here."""
     return {
         "GITOPS_BG_GIT_TOKEN_FILE": ("token", git.git_token_file),
         "GITOPS_BG_GIT_CA_FILE": ("ca.crt", git.git_ca_file),

@@ -46,7 +46,7 @@ def live_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> Ite
 
 
 def _namespace_of(path: str) -> str:
-    """The namespace of what a file defines, if it is the file of an app or a group; else empty."""
+    """Return the namespace of what a file defines, if it is the file of an app or a group; else empty."""
     for found, name in ((app_of(path), APP_FILE), (group_of(path), GROUP_FILE)):
         if found is not None and found[1] == name:
             return found[0].namespace
@@ -94,7 +94,7 @@ class _Gateways:
     known: dict[tuple[str, str], Object | None] = field(default_factory=dict)
 
     def of(self, document: Document, namespace: str, where: _Path) -> tuple[list[str], list[Problem]]:
-        """The hosts of all listeners that the parentRefs of a file mean, and what is missing of them.
+        """Return the hosts of all listeners that the parentRefs of a file mean, and what is missing of them.
 
         No hosts where anything is missing: nobody knows what it would serve.
         """
@@ -143,7 +143,7 @@ def _documents(files: Mapping[str, bytes | Problem]) -> Iterator[tuple[str, Docu
 
 
 def _mappings(document: Document, where: _Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The mappings of a list, each with its place."""
+    """Yield the mappings of a list, each with its place."""
     found = value_at(document.value, where)
     for place, each in enumerate(found if isinstance(found, list) else ()):
         if isinstance(each, Mapping):
@@ -151,7 +151,7 @@ def _mappings(document: Document, where: _Path) -> Iterator[tuple[int, Mapping[s
 
 
 def _hosts(document: Document, where: _Path) -> Iterator[tuple[_Path, Any]]:
-    """The hosts of a list, each with its path."""
+    """Yield the hosts of a list, each with its path."""
     found = value_at(document.value, where)
     for place, each in enumerate(found if isinstance(found, list) else ()):
         yield (*where, place), each
@@ -194,13 +194,13 @@ def _unserved_route(kinds: AuxiliaryKinds, document: Document) -> Iterator[Probl
 
 
 def _lacking(kind: str, version: str) -> tuple[str, str]:
-    """Message and remedy."""
+    """Return message and remedy."""
     message, _, remedy = why_unserved(kind, version).partition(": ")
     return message, remedy or "write a version that it serves: `kubectl api-versions` lists them"
 
 
 def _still_served_by_deployment(cluster: Cluster, app: AppKey, document: Document) -> Iterator[Problem]:
-    """An app that adopts something says already whose pods serve until then."""
+    """Yield an app that adopts something says already whose pods serve until then."""
     if value_at(document.value, ("spec", "adopt")) is not None:
         return
     live = cluster.client.get(DEPLOYMENTS, app.namespace, app.name)

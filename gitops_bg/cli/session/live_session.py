@@ -103,7 +103,7 @@ class LiveSession:
         return view
 
     def lacks_namespace(self, name: str) -> bool:
-        """Whether the cluster has no such namespace; False where we may not ask."""
+        """Return whether the cluster has no such namespace; False where we may not ask."""
         if name not in self._lacking:
             try:
                 self._lacking[name] = self.client.get(NAMESPACES, "", name) is None

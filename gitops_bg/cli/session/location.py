@@ -48,12 +48,12 @@ ALL = About()
 
 
 def apps_named(*names: str) -> About:
-    """What a verb about these apps is about; without any name: about all of them."""
+    """Return what a verb about these apps is about; without any name: about all of them."""
     return About(names)
 
 
 def group_named(name: str) -> About:
-    """What a verb about a release group is about."""
+    """Return what a verb about a release group is about."""
     return About((name,), RELEASE_GROUPS)
 
 
@@ -107,7 +107,7 @@ def locations(git: GitOptions, settings: GitOptions, client: Callable[[], Client
 
 
 def _followers(client: Callable[[], Client], about: About) -> tuple[list[_Follower], list[_Follower]]:
-    """The live objects that were named, and, where none was or none is live, those beside them.
+    """Return the live objects that were named, and, where none was or none is live, those beside them.
 
     Raises the errors of the cluster.
     """
@@ -120,7 +120,7 @@ def _followers(client: Callable[[], Client], about: About) -> tuple[list[_Follow
 
 
 def _everywhere(client: Client, kind: Kind) -> list[Object]:
-    """All live objects of a kind; none for who may see only some namespaces, which they have named."""
+    """Return all live objects of a kind; none for who may see only some namespaces, which they have named."""
     try:
         return client.list(kind, "")
     except Forbidden:
@@ -195,7 +195,7 @@ def _of_all(git: GitOptions, settings: GitOptions, followers: Sequence[_Follower
 
 
 def _agrees(follower: _Follower, git: GitOptions) -> bool:
-    """Whether an object follows the cluster and the branch that are given."""
+    """Return whether an object follows the cluster and the branch that are given."""
     return all(getattr(git, each) in ("", getattr(follower.follows, each)) for each in _OPTIONS)
 
 
@@ -250,13 +250,13 @@ def _asked_about(about: About) -> str:
 
 
 def described(follows: Ownership) -> str:
-    """What a live object follows, in words."""
+    """Return what a live object follows, in words."""
     branch = f"branch {follows.branch} of " if follows.branch else ""
     return f"{branch}{follows.repository} (cluster {follows.cluster})"
 
 
 def _own_name(git: GitOptions) -> str:
-    """The name of the repository that the user names, or whose clone they are in; empty where there is none."""
+    """Return the name of the repository that the user names, or whose clone they are in; empty where there is none."""
     try:
         return repository_name(repository_url(git.repo))
     except UsageError:

@@ -39,7 +39,7 @@ class Act(Protocol[R_co]):
     """Does the work of an agent until a record fulfils a condition."""
 
     def __call__(self, fulfilled: Callable[[R_co], bool], seconds: float, tell: Callable[[str], None]) -> bool:
-        """``tell`` gets every action. False where ``seconds`` passed first."""
+        """Follow the request; ``tell`` gets every action. False where ``seconds`` passed first."""
         ...
 
 
@@ -65,7 +65,7 @@ class AskedObject(Protocol[R_co]):
         ...
 
     def is_lost(self, request: Request) -> bool:
-        """Whether somebody overwrote the request before anybody answered it."""
+        """Return whether somebody overwrote the request before anybody answered it."""
         ...
 
     def wait(self, fulfilled: Callable[[R_co], bool], seconds: float) -> bool:
@@ -210,7 +210,7 @@ class AskedGroup:
         self.live.withdraw(self.subject, request)
 
     def is_lost(self, request: Request) -> bool:
-        """Whether somebody who knows of no others overwrote the request before anybody answered it."""
+        """Return whether somebody who knows of no others overwrote the request before anybody answered it."""
         seen = self.seen
         waits = any(each.id == request.id for each in requests_at(seen.body))
         return not waits and not seen.record.operator.has_answered(request.id)
@@ -227,7 +227,7 @@ class AskedGroup:
 
 @contextmanager
 def asked_group(at: LiveOptions, name: str) -> Iterator[AskedGroup]:
-    """The live group that a person means. Raises `NameNotFound`, `UsageError`."""
+    """Yield the live group that a person means. Raises `NameNotFound`, `UsageError`."""
     with LiveSession(at.kube, at.place) as session:
         key = live_group(session.client, at.place.namespace, name)
         with changes(access(at.kube), key.namespace, groups=True) as next_change:

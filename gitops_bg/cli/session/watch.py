@@ -211,12 +211,12 @@ class SeenCommit:
         self._asked_at = now
 
     def _answer(self, status: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The answer to a request about this commit, whoever made it."""
+        """Return the answer to a request about this commit, whoever made it."""
         answer = status.get("handledLook") or {}
         return answer if str(answer.get("request", "")).endswith(f" {self.wanted}") else {}
 
     def _is_seen(self, status: Mapping[str, Any]) -> bool:
-        """Whether the agent has decided on a main with the commit: it says so, or what it decided on has it."""
+        """Return whether the agent has decided on a main with the commit: it says so, or what it decided on has it."""
         if self._answer(status).get("contains") is True:
             return True
         decided = decided_from(dict(status))

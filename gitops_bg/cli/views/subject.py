@@ -173,7 +173,7 @@ def _gate_line(each: ShownGate, now: datetime) -> Line:
 
 
 def _versions(found: Explanation) -> Listing:
-    """The services of the active and the wanted version each have a line, those of other versions are named."""
+    """Return the versions: services of the active and the wanted one have a line each, those of others are named."""
     versions = found.decision.record.state.versions
     lines = (Line(cells) for version in versions for cells in _version_lines(found, version))
     return Listing(_VERSION_COLUMNS, lines, indent=2)

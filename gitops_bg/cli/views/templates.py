@@ -18,7 +18,7 @@ _ESCAPES = {r"\n": "\n", r"\t": "\t", r"\"": '"', r"\\": "\\"}
 
 
 def is_template(text: str) -> bool:
-    """Whether an output format is one of these."""
+    """Return whether an output format is one of these."""
     return text == NAME or text.startswith((JSONPATH, COLUMNS))
 
 
@@ -42,7 +42,7 @@ def rendered(template: str, value: Mapping[str, Any]) -> str:
 
 
 def items_of(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The things of a list; of one thing, that one."""
+    """Return the things of a list; of one thing, that one."""
     found = value.get("items")
     return found if isinstance(found, list) else [value]
 

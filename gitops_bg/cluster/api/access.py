@@ -16,8 +16,8 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 def is_in_pod() -> bool:
-    """Whether this process runs in a container of a cluster: who may forward ports to its pod reaches all that listens
-    there on a loopback address.
+    """Return whether this process runs in a container of a cluster: who may forward ports to its pod reaches all that
+    listens there on a loopback address.
     """
     return bool(os.environ.get(IN_CLUSTER)) or SERVICE_ACCOUNT.exists()
 

@@ -323,7 +323,7 @@ class EndpointSliceVersion:
         self._kind: Kind | None = None
 
     def __call__(self) -> Kind:
-        """The kind, asked of the server once and cached."""
+        """Return the kind, asked of the server once and cached."""
         if self._kind is None:
             group = self._client.read("look for EndpointSlices", "/apis/discovery.k8s.io")
             served = {version["groupVersion"] for version in group["versions"]}

@@ -42,7 +42,7 @@ class Skew:
         self._least = timedelta()
 
     def now(self) -> datetime:
-        """Our time."""
+        """Return our time."""
         return self._clock()
 
     def observe(self, date: str | None, sent: datetime) -> None:
@@ -237,7 +237,7 @@ class Connection:
         return response
 
     def _credentials(self, transport: Transport) -> dict[str, str]:
-        """The headers with the identity; kept for a moment, because a transport may take its time for them."""
+        """Return the headers with the identity; kept for a moment, because a transport may take its time for them."""
         known, until, headers = self._known
         if known is not transport or time.monotonic() >= until:
             headers = transport.credentials()
@@ -245,7 +245,7 @@ class Connection:
         return headers
 
     def _reconnect(self, stale: Transport) -> Transport:
-        """The transport with credentials read anew; built once, however many threads got the 401."""
+        """Return the transport with credentials read anew; built once, however many threads got the 401."""
         with self._lock:
             if self._transport is stale:
                 self._transport = transport_of(self._access)

@@ -218,7 +218,7 @@ def border(what: str) -> Iterator[None]:
 
 
 def _translated(what: str, error: Exception) -> GitopsBgError | None:
-    """The error of ours for one of the libraries'; None for a bug. Imports them now: most calls raise none."""
+    """Return the error of ours for one of the libraries'; None for a bug. Imports them now: most calls raise none."""
     import urllib3
 
     if isinstance(error, urllib3.exceptions.HTTPError | OSError):
@@ -299,7 +299,7 @@ def is_failed_test(status: int, data: bytes) -> bool:
 
 
 def _status_object(data: bytes) -> dict[str, Any]:
-    """The Status of a refusal: ``details`` are a mapping in it, whoever answered; empty where there is none."""
+    """Return the Status of a refusal: ``details`` are a mapping in it, whoever answered; empty where there is none."""
     try:
         answer = read_json(data)
     except ValueError:

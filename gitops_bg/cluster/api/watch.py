@@ -70,22 +70,22 @@ class Sink(Protocol):
     """The receiver of a watch. All calls come from the thread of the watch."""
 
     def begin(self) -> None:
-        """A list starts: every existing object is put now."""
+        """Begin a list: every existing object is put now."""
 
     def put(self, body: Object) -> None:
-        """An object in its present state."""
+        """Take an object in its present state."""
 
     def end(self) -> None:
-        """The list is complete: objects not put since `begin` are deleted."""
+        """End the list: objects not put since `begin` are deleted."""
 
     def remove(self, body: Object) -> None:
-        """An object was deleted, or lost the labels; ``body`` is its last state."""
+        """Remove an object that was deleted, or lost the labels; ``body`` is its last state."""
 
     def trouble(self, error: GitopsBgError | None) -> None:
-        """Why the watch receives nothing at present; None: it works again."""
+        """Note why the watch receives nothing at present; None: it works again."""
 
     def went_back(self) -> None:
-        """The cluster was restored to an earlier state: everything seen and written since may be undone."""
+        """Note that the cluster was restored to an earlier state: everything seen and written since may be undone."""
 
 
 class Watch:
@@ -211,7 +211,7 @@ class Watch:
             self._sink.put(body)
 
     def _newest(self, kind: Kind) -> str:
-        """The present version of the cluster, from a list of one object."""
+        """Return the present version of the cluster, from a list of one object."""
         page = next(iter(self._client.pages(kind, self.namespace, self._labels, 1)))
         return version_of(page)
 
@@ -269,7 +269,7 @@ class Watch:
 
 
 def _error(status: Object) -> GitopsBgError:
-    """The error for an ERROR event: a Status object (usually a 410)."""
+    """Return the error for an ERROR event: a Status object (usually a 410)."""
     code = status.get("code")
     sentence = f"watch: {code} {status.get('reason', '')}: {status.get('message', '')}"
     if code == 410:

@@ -89,7 +89,7 @@ class AuxiliaryWriter:
     def _own_route(
         self, app: AppKey, app_uid: str, route: AuxiliaryObject, config: AppConfig | None
     ) -> AuxiliaryView | None:
-        """A route that nobody names any more, if it is ours; None as well where the agent may not look."""
+        """Return a route that nobody names any more, if it is ours; None as well where the agent may not look."""
         try:
             view = self._view(app, app_uid, route, None, config)
         except Transient as error:
@@ -153,7 +153,7 @@ class AuxiliaryWriter:
         return taken is not False and (taken is True or before is None or acceptance(before)[0] is not True)
 
     def _of_app(self, app: AppKey, name: str, called: str) -> Object | None:
-        """An object of an app that is not being deleted."""
+        """Return an object of an app that is not being deleted."""
         kind = self._kinds.kind(name)
         live = self._client.get(kind, app.namespace, called) if kind is not None else None
         if kind is None or live is None or owner_of(kind, meta_of(live), app) or meta_of(live).deleting:
@@ -234,7 +234,7 @@ class AuxiliaryWriter:
         given: Given | None,
         config: AppConfig | None,
     ) -> AuxiliaryView | None:
-        """The view; where the server cannot answer now, the last one, with its trouble: nothing is written then.
+        """Return the view; where the server cannot answer now, the last one, with its trouble: nothing is written then.
 
         An autoscaler must have been seen once: the agent must not scale the version that it scales.
         """
@@ -291,7 +291,7 @@ class AuxiliaryWriter:
     def _drifted(
         self, app: AppKey, app_uid: str, kind: Kind, auxiliary_object: AuxiliaryObject, given: Given, live: Object
     ) -> bool:
-        """Whether it differs from what Git says; how the server normalised the last apply is no drift (I5)."""
+        """Return whether it differs from what Git says; how the server normalised the last apply is no drift (I5)."""
         manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target_of(live))
         if auxiliary_object.kind in ROUTES:
             manifest = attached_as(following(manifest, named_version_of(live), ports_of(live)), live)
@@ -335,14 +335,14 @@ def _owner_of(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> 
 
 
 def _is_of_former(meta: Meta, app: AppKey, config: AppConfig | None) -> bool:
-    """Whether an object is that of the app that this one was before, as its own file says."""
+    """Return whether an object is that of the app that this one was before, as its own file says."""
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
     theirs = controlling_app(meta)
     return adopt is not None and theirs is not None and theirs.namespace == app.namespace and adopt.was(theirs.name)
 
 
 def _with_remedy(app: AppKey, auxiliary_object: AuxiliaryObject, error: Refused) -> str:
-    """Why an auxiliary object cannot be read; for a Secret also who must grant the right."""
+    """Return why an auxiliary object cannot be read; for a Secret also who must grant the right."""
     if auxiliary_object.kind != SECRETS.name or not isinstance(error, Forbidden):
         return str(error)
     return f"the agent may not apply {sentence(auxiliary_object, app)}: {grant_for_secrets(app.namespace)}; {error}"
@@ -363,7 +363,7 @@ def _auxiliary_route(config: AppConfig | None) -> AuxiliaryObject | None:
 
 
 def _given(config: AppConfig | None, one: AuxiliaryObject) -> Given | None:
-    """What Git says of an object; of a route beside the live one, what it says of that."""
+    """Return what Git says of an object; of a route beside the live one, what it says of that."""
     if config is None:
         return None
     route, manifests = config.auxiliary_objects.route, config.auxiliary_objects.manifests

@@ -255,7 +255,7 @@ class Jobs:
         self._on_change(subject)  # it may have ended while another process of the agent ran
 
     def _created(self, subject: AppOrGroup, name: str, manifest: Object) -> Object:
-        """The Job, created or found; retried where no response came, because it may have been created."""
+        """Return the Job, created or found; retried where no response came, because it may have been created."""
         pauses = iter(_PAUSES)
         while True:
             try:
@@ -300,7 +300,7 @@ class Jobs:
 
 
 def _awaited(record: RunRecord) -> Iterator[MeasurementId]:
-    """The measurements by Jobs that the record waits for, or soon will."""
+    """Yield the measurements by Jobs that the record waits for, or soon will."""
     for run in record.analyses.runs:
         for one in run.metrics:
             if run.running and one.phase is AnalysisPhase.RUNNING and one.metric.provider == PROVIDER:
@@ -308,7 +308,7 @@ def _awaited(record: RunRecord) -> Iterator[MeasurementId]:
 
 
 def _kept(record: RunRecord) -> Iterator[tuple[str, int]]:
-    """How many ended Jobs stay for each metric of each remembered run."""
+    """Yield how many ended Jobs stay for each metric of each remembered run."""
     for run in (*record.analyses.past, *record.analyses.runs):
         for one in run.metrics:
             if one.metric.provider == PROVIDER:
@@ -320,5 +320,5 @@ def _subject_of(job: JobState) -> AppOrGroup:
 
 
 def _job_of(pod: PodState) -> AppKey:
-    """The key of a pod's Job, in the form of an app's key."""
+    """Return the key of a pod's Job, in the form of an app's key."""
     return AppKey(pod.meta.namespace, pod.job)

@@ -87,7 +87,7 @@ class ReplicaSets:
         return (replace(entry, drift=drift),)
 
     def _rescaled(self, app: AppKey, name: str, action: ScaleReplicaSet) -> Drift | None:
-        """What somebody else made of the size that was written before; asks the server only then."""
+        """Return what somebody else made of the size that was written before; asks the server only then."""
         size = _size(action.current, action.replicas)
         if not self._writer.intents.repeats(REPLICA_SETS, app.namespace, name, size):
             return None
@@ -134,7 +134,7 @@ class ReplicaSets:
             raise WorldChanged(f"{kind.name} {state.meta.name} has {state.available} available pods, not {needed}")
 
     def _existing(self, app: AppKey, number: int, digest: str) -> tuple[Kind, Object, ReplicaSetState]:
-        """What runs a version, read live."""
+        """Return what runs a version, read live."""
         workload = workload_of(self._reader, app, digest)
         kind = WORKLOADS[workload]
         body = self._guards.existing(kind, app, self._name(app, number, digest))

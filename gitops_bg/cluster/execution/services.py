@@ -85,7 +85,7 @@ class Services:
         return {name: self._pods.selected_by(namespace, one) for name, one in selectors.items() if one}
 
     def _of_others(self, app: AppKey, services: Mapping[str, ServiceState], adopting: bool) -> Iterator[SliceState]:
-        """The EndpointSlices of Services that are to be taken over: no cache has them, because nothing of them is
+        """Yield the EndpointSlices of Services that are to be taken over: no cache has them, because nothing of them is
         ours.
         """
         for name, state in services.items() if adopting else ():
@@ -274,7 +274,7 @@ class Services:
 
 
 def _consent_covers(app: AppKey, config: AppConfig | None, live: Object) -> bool:
-    """Whether the consent of the app's file covers a Service as it is now (``core.checks.adoption``)."""
+    """Return whether the consent of the app's file covers a Service as it is now (``core.checks.adoption``)."""
     adopt = config.spec.adopt if config is not None and config.spec is not None else None
     if adopt is not None and adopt.app:
         return adopt.was(serves_app(service_state(live), app))
@@ -286,7 +286,7 @@ def _gone(app: AppKey, name: str) -> WorldChanged:
 
 
 def _as_read(held: ServiceState) -> Object:
-    """A Service as the caches have it, in the form of an answer: all that a change of its selector looks at."""
+    """Return a Service as the caches have it, in the form of an answer: all that a change of its selector looks at."""
     body: Object = reread_json(held.content)
     meta = held.meta
     known = {"namespace": meta.namespace, "name": meta.name, "uid": meta.uid, "resourceVersion": meta.version}
@@ -299,6 +299,6 @@ def _selector_of(app: AppKey, action: PointPreview | RepairSelector | SwitchTraf
 
 
 def _selector(app: AppKey, digest: str, found: Mapping[str, str] | None) -> ChangedField:
-    """What a Service selects and is to select, each in the order of the keys: the two are compared."""
+    """Return what a Service selects and is to select, each in the order of the keys: the two are compared."""
     wanted = names.selector(app, digest)
     return ChangedField(_SELECTOR, found and dict(sorted(found.items())), dict(sorted(wanted.items())))

@@ -220,7 +220,7 @@ class Intents:
 
 
 def _drift(live: Object, found: Iterable[ChangedField], known: _Applied | None, intent: int) -> Drift | None:
-    """What of the fields that differ is somebody else's doing."""
+    """Return what of the fields that differ is somebody else's doing."""
     owned = {each.field: managers_of(live, each.path) for each in found}
     if known is None or known.intent != intent:
         theirs = [each for each in found if owned[each.field] and not is_ours(live, each)]
@@ -238,7 +238,7 @@ def _key(kind: Kind, namespace: str, name: str, field: str = "") -> _Key:
 
 
 def _intent_of(manifest: Object) -> int:
-    """A hash of a manifest, without the lock of its write."""
+    """Return a hash of a manifest, without the lock of its write."""
     metadata = {key: value for key, value in manifest["metadata"].items() if key != "resourceVersion"}
     return _hash({**manifest, "metadata": metadata})
 
@@ -267,7 +267,7 @@ def entry_between(kind: Kind, before: Object | None, after: Object, drift: Drift
 
 
 def _change(before: str, after: Object) -> Change:
-    """What a write did to an object of version ``before``: without a change, the server keeps the version."""
+    """Return what a write did to an object of version ``before``: without a change, the server keeps the version."""
     return Change.UNCHANGED if after["metadata"].get("resourceVersion") == before else Change.CONFIGURED
 
 

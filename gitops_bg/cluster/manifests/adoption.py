@@ -147,7 +147,9 @@ def routing_given_back(live: Object, before: Before) -> dict[str, Any]:
 
 
 def _written_by_us(live: Object, *at: str) -> frozenset[str]:
-    """The keys that ``managedFields`` names as ours: https://kubernetes.io/docs/reference/using-api/server-side-apply/"""
+    """Return the keys that ``managedFields`` names as ours:
+    https://kubernetes.io/docs/reference/using-api/server-side-apply/
+    """
     found = set()
     for entry in live["metadata"].get("managedFields") or ():
         fields = entry.get("fieldsV1") or {}

@@ -94,7 +94,7 @@ def is_as_given(live: Mapping[str, Any], manifest: Object) -> bool:
 
 
 def _is_same_route(live: Mapping[str, Any], manifest: Object) -> bool:
-    """Whether a route says the same: a filter or a host more would send requests elsewhere."""
+    """Return whether a route says the same: a filter or a host more would send requests elsewhere."""
     said, wanted = live.get("spec") or {}, manifest["spec"]
     return all((said.get(key) or []) == (wanted.get(key) or []) for key in {*said, *wanted})
 
@@ -118,7 +118,7 @@ def sentence(auxiliary_object: AuxiliaryObject, app: AppKey) -> str:
 
 
 def _plain(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A Secret with its ``stringData`` as data: the API server keeps only that."""
+    """Return a Secret with its ``stringData`` as data: the API server keeps only that."""
     texts = given.get("stringData")
     if not texts:
         return given
@@ -132,7 +132,9 @@ def _data(body: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def _hash(manifest: Object) -> str:
-    """A hash of everything in Git: the scale target, and the version that a route names, are compared separately."""
+    """Return a hash of everything in Git: the scale target, and the version that a route names, are compared
+    separately.
+    """
     spec = {key: value for key, value in manifest.get("spec", {}).items() if key != SCALE_TARGET_REF}
     text = json.dumps({**manifest, "spec": spec}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -44,7 +44,9 @@ def job_manifest(subject: AppOrGroup, uid: str, measure: MeasurementRequest) -> 
 
 
 def _ours(subject: AppOrGroup, theirs: Mapping[str, Any], marks: Mapping[str, str]) -> Object:
-    """The metadata of the block, overridden by ours; keys in our name are dropped, because Services select by those."""
+    """Return the metadata of the block, overridden by ours; keys in our name are dropped, because Services select by
+    those.
+    """
     labels, annotations = (_foreign(theirs.get(each) or {}) for each in ("labels", "annotations"))
     labels |= {names.MANAGED_BY: names.MANAGER, **subject_label(subject)}
     return {"labels": labels, "annotations": annotations | dict(marks)}
@@ -55,7 +57,9 @@ def _foreign(words: Mapping[str, str]) -> dict[str, str]:
 
 
 def _with_references(value: Any) -> Any:
-    """The spec with secret args as references: an ``env`` variable that is only such an arg refers to the Secret."""
+    """Return the spec with secret args as references: an ``env`` variable that is only such an arg refers to the
+    Secret.
+    """
     if isinstance(value, list):
         return [_with_references(item) for item in value]
     if isinstance(value, dict):

@@ -66,13 +66,13 @@ def without(live: Object, fields: Iterable[ChangedField]) -> list[Object]:
 
 
 def _shared(paths: Sequence[Path]) -> Path:
-    """The steps that all of these begin with."""
+    """Return the steps that all of these begin with."""
     same = takewhile(lambda steps: all(step == steps[0] for step in steps), zip(*paths, strict=False))
     return tuple(steps[0] for steps in same)
 
 
 def _held(live: Any, path: Path) -> tuple[str, Any]:
-    """The JSON pointer of a place, and what is there."""
+    """Return the JSON pointer of a place, and what is there."""
     pointer = ""
     for step in path:
         at = step if isinstance(step, str) else next(place for place, item in enumerate(live) if item is step.item)
@@ -81,7 +81,7 @@ def _held(live: Any, path: Path) -> tuple[str, Any]:
 
 
 def _pruned(held: Any, paths: Iterable[Path]) -> Any:
-    """What is left of a value without what is at these paths; what is below one of them goes with it."""
+    """Return what is left of a value without what is at these paths; what is below one of them goes with it."""
     below: dict[str | int, list[Path]] = {}
     for step, *rest in paths:
         below.setdefault(step if isinstance(step, str) else id(step.item), []).append(tuple(rest))
@@ -176,7 +176,7 @@ def _let_go(live: Object, app_uid: str, labels: Mapping[str, str], annotations: 
 
 
 def _anchors(metadata: Object, app_uid: str) -> list[str]:
-    """The uid of the namespace, where we made it an owner beside us (``execution.writer``)."""
+    """Return the uid of the namespace, where we made it an owner beside us (``execution.writer``)."""
     owners = metadata.get("ownerReferences") or ()
     ours = any(each["uid"] == app_uid for each in owners)
     return [each["uid"] for each in owners if ours and each["kind"] == NAMESPACES.name]
@@ -276,7 +276,7 @@ def _replace_ports(live: Object, wanted: Object) -> list[Object]:
 
 
 def _with_node_port(port: Object, before: Sequence[Object]) -> Object:
-    """A port with the node port that it had under its name: clients outside the cluster know that number."""
+    """Return a port with the node port that it had under its name: clients outside the cluster know that number."""
     had = next((each for each in before if each.get("name") == port.get("name") and each.get("nodePort")), None)
     return {**port, "nodePort": had["nodePort"]} if had and "nodePort" not in port else port
 
@@ -320,7 +320,7 @@ def _still_ours(app: AppKey, live: Object | None = None) -> list[Object]:
 
 
 def _escaped(key: str) -> str:
-    """A key as part of a JSON pointer (RFC 6901 §3).
+    """Return a key as part of a JSON pointer (RFC 6901 §3).
 
     >>> _escaped("gitops-bg.dev/app")
     'gitops-bg.dev~1app'

@@ -206,7 +206,7 @@ def _terms(spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _is_about(term: Mapping[str, Any], app: AppKey, labels: Labels, own: Labels) -> bool:
-    """Whether a term selects the target's own pods, and no more than those."""
+    """Return whether a term selects the target's own pods, and no more than those."""
     elsewhere = term.get("namespaceSelector") is not None or (term.get("namespaces") or [app.namespace]) != [
         app.namespace
     ]

@@ -90,7 +90,9 @@ def replica_set_manifest(
 
 
 def _sized(action: CreateReplicaSet, template: Object) -> Object:
-    """What says how many pods there are. Of a DaemonSet its template does, which a change of does not restart pods."""
+    """Return what says how many pods there are. Of a DaemonSet its template does, which a change of does not restart
+    pods.
+    """
     if action.snapshot.workload is WorkloadKind.REPLICA_SET:
         return {"replicas": action.replicas}
     if not action.replicas:
@@ -179,7 +181,7 @@ def _derived_ports(service: str, snapshot: str, file: str = "target.yaml") -> li
 
 
 def owner_reference(owner: AppOrGroup, uid: str) -> Object:
-    """Our BlueGreenDeployment, or ReleaseGroup, as the controller of an object: deleting it deletes the object.
+    """Return our BlueGreenDeployment, or ReleaseGroup, as the controller of an object: deleting it deletes the object.
 
     https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
     """

@@ -230,7 +230,7 @@ def named_version_of(live: Mapping[str, Any]) -> str:
 
 
 def _choosing(rule: Mapping[str, Any]) -> list[Any]:
-    """The matches of a rule that choose the candidate by that word."""
+    """Return the matches of a rule that choose the candidate by that word."""
     return [match for match in rule.get("matches") or () if _chooses(match)]
 
 

@@ -136,7 +136,7 @@ def added_to_service(live: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _fields_of_others(live: Mapping[str, Any], at: Path) -> Iterator[Mapping[str, Any]]:
-    """The sets of fields below a place that each other field manager owns."""
+    """Yield the sets of fields below a place that each other field manager owns."""
     for entry in live["metadata"].get("managedFields") or ():
         fields = entry.get("fieldsV1")
         for step in at:
@@ -196,7 +196,8 @@ def left_behind(live: Mapping[str, Any], answer: Mapping[str, Any], manifest: Ob
 def _beyond_ours(
     applied: Mapping[str, Any], live: Mapping[str, Any], wanted: Mapping[str, Any], at: Path
 ) -> Iterator[ChangedField]:
-    """What is in a map of ours and is not wanted there, unless it was ``applied``: an apply without it takes it out.
+    """Yield what is in a map of ours and is not wanted there, unless it was ``applied``: an apply without it takes it
+    out.
 
     It does not do so of a map that is to be empty, of which Kubernetes before 1.22 makes null and refuses that.
     """
@@ -220,7 +221,7 @@ def _beyond_at(live: Mapping[str, Any], wanted: Object, at: tuple[str, ...]) -> 
 
 
 def _beyond(fields: Mapping[str, Any], live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
-    """What is below ``live`` and not below ``wanted``, of a set of fields that somebody owns."""
+    """Yield what is below ``live`` and not below ``wanted``, of a set of fields that somebody owns."""
     if not fields:
         yield from _beyond_whole(live, wanted, at)
     elif isinstance(live, Mapping):
@@ -283,7 +284,7 @@ def _beyond_whole(live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
 
 
 def _is_filled_in(value: Any, at: Path) -> bool:
-    """Whether a field has the value that it has where nobody writes it; that of most is nothing."""
+    """Return whether a field has the value that it has where nobody writes it; that of most is nothing."""
     if value in ("", [], {}, None):
         return True
     above, field = at[-2], str(at[-1])
@@ -376,7 +377,7 @@ def _of_content(live: Object, manifest: Object) -> Iterator[ChangedField]:
 
 
 def _key_by_key(live: Object, manifest: Object, at: str) -> Iterator[ChangedField]:
-    """Where every key counts, including one that somebody added."""
+    """Yield what differs where every key counts, also one that somebody added."""
     found, wanted = live.get(at) or {}, manifest.get(at) or {}
     for key in sorted({*found, *wanted}):
         if (found.get(key) or None) != (wanted.get(key) or None):
@@ -384,7 +385,7 @@ def _key_by_key(live: Object, manifest: Object, at: str) -> Iterator[ChangedFiel
 
 
 def _of_service(live: Object, manifest: Object) -> Iterator[ChangedField]:
-    """Its selector and its ports count as a whole."""
+    """Yield what differs of a Service: its selector and its ports count as a whole."""
     if live.get("selector") != manifest["selector"]:
         yield ChangedField(("spec", "selector"), live.get("selector"), manifest["selector"])
     if "ports" in manifest and not ports_are(live.get("ports") or (), manifest["ports"]):

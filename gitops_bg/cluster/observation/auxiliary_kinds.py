@@ -56,7 +56,7 @@ class AuxiliaryKinds:
         self._served.pop(FAMILIES[name].group, None)
 
     def _versions(self, group: str) -> tuple[str, ...]:
-        """The versions of a group; only a response is cached, so that a later installation is found."""
+        """Return the versions of a group; only a response is cached, so that a later installation is found."""
         if not group:
             return ("v1",)
         if group not in self._served:
@@ -79,7 +79,7 @@ def why_unserved(name: str, api_version: str) -> str:
 
 
 def _wanted(family: Family, version: str) -> tuple[str, ...]:
-    """The versions to try, the requested one first; all of them where none is requested."""
+    """Return the versions to try, the requested one first; all of them where none is requested."""
     alike = next((each for each in family.versions if version in each), ())
     others = alike if version else tuple(each for group in family.versions for each in group)
     return (version, *(each for each in others if each != version)) if version else others

@@ -81,7 +81,7 @@ def ports_are(live: Sequence[Any], desired: Sequence[Any]) -> bool:
 
 
 def _leads(port: Any) -> str:
-    """The name of a port, its target, and what is spoken there."""
+    """Return the name of a port, its target, and what is spoken there."""
     said = port if isinstance(port, dict) else {}
     number = said.get("port")
     protocols = said.get("protocol") or "TCP", said.get("appProtocol")
@@ -169,7 +169,7 @@ class ChangedField:
 
 
 def _present(side: Any) -> Any:
-    """A side as it is shown; None where nothing is there, as Kubernetes drops what is empty."""
+    """Return a side as it is shown; None where nothing is there, as Kubernetes drops what is empty."""
     return None if side in ("", {}, []) else without_secrets(side, Marks())
 
 
@@ -190,7 +190,7 @@ def is_ours(live: Object, field: ChangedField) -> bool:
 
 
 def _has_all(fields: Any, path: Sequence[str | ListItem], found: Any) -> bool:
-    """Whether a set of fields has all of what is at a path."""
+    """Return whether a set of fields has all of what is at a path."""
     if not isinstance(fields, Mapping):
         return False
     if fields == {}:
@@ -221,7 +221,7 @@ def managers_of(live: Object, path: Path) -> tuple[str, ...]:
 
 
 def _owns(fields: Any, path: Sequence[str | ListItem]) -> bool:
-    """Whether a set of fields has something at a path, or the whole of what is above it."""
+    """Return whether a set of fields has something at a path, or the whole of what is above it."""
     if not path:
         return True
     if not isinstance(fields, Mapping) or not fields:
@@ -230,7 +230,7 @@ def _owns(fields: Any, path: Sequence[str | ListItem]) -> bool:
 
 
 def _is_step(key: str, step: str | ListItem) -> bool:
-    """Whether a key in a set of fields is this step."""
+    """Return whether a key in a set of fields is this step."""
     if isinstance(step, str):
         return key == f"f:{step}"
     said = item_in(key)

@@ -297,30 +297,30 @@ class Scope(Generic[S]):
         return self.refused if self.namespace and not self._cache.can_do_without else None
 
     def begin(self) -> None:
-        """A list starts."""
+        """Begin a list."""
         self.round += 1
         self._cache.expect_nothing(self.namespace)
 
     def put(self, body: Object) -> None:
-        """An object in its present state."""
+        """Take an object in its present state."""
         self._cache.put(body, self.round)
 
     def end(self) -> None:
-        """The list is complete."""
+        """End the list."""
         self._cache.sweep(self.namespace, self.round)
         self.refused = None
         self.synced.set()
 
     def remove(self, body: Object) -> None:
-        """An object was deleted or lost our labels."""
+        """Remove an object that was deleted, or lost our labels."""
         self._cache.remove(body)
 
     def went_back(self) -> None:
-        """The cluster was restored to an earlier state."""
+        """Note that the cluster was restored to an earlier state."""
         self._cache.forget_the_past()
 
     def trouble(self, error: GitopsBgError | None) -> None:
-        """Why the watch receives nothing at present, or None."""
+        """Note why the watch receives nothing at present, or None."""
         self.error = error
         self.refused = error if isinstance(error, Forbidden) else self.refused
         if self._cache.can_do_without and isinstance(error, Forbidden):
@@ -328,19 +328,20 @@ class Scope(Generic[S]):
 
 
 def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Sorted names with one more."""
+    """Return sorted names with one more."""
     at = bisect_left(names, name)
     return names if names[at : at + 1] == (name,) else (*names[:at], name, *names[at:])
 
 
 def _is_older(slot: _Slot[S], body: Object) -> bool:
-    """Whether an event is older than our own write, which the watch has not reached yet."""
+    """Return whether an event is older than our own write, which the watch has not reached yet."""
     metadata = body["metadata"]
     return bool(metadata["uid"] == slot.state.meta.uid and metadata["resourceVersion"] != slot.awaited)
 
 
 def _has_newer_spec(slot: _Slot[S], body: Object) -> bool:
-    """Whether an object is of a later generation than what is cached; each change of the spec begins another one.
+    """Return whether an object is of a later generation than what is cached; each change of the spec begins another
+    one.
 
     https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/
     """

@@ -358,6 +358,6 @@ def _indexed(app: AppKey) -> AppKey:
 
 
 def _owning_key(state: State) -> AppKey:
-    """The app of an object: by its controller, which outlives a removed label, else by label."""
+    """Return the app of an object: by its controller, which outlives a removed label, else by label."""
     app = controlling_app(state.meta)
     return AppKey(state.meta.namespace, state.meta.app) if app is None else _indexed(app)

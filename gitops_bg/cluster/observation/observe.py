@@ -137,7 +137,7 @@ def gather(
 
 
 def _may_claim_services(config: AppConfig | None, record: Record) -> bool:
-    """Whether Services that are not ours matter: the app agrees to take them over, or hands them back."""
+    """Return whether Services that are not ours matter: the app agrees to take them over, or hands them back."""
     spec = config.spec if config is not None else None
     if spec is None:
         return False
@@ -145,13 +145,13 @@ def _may_claim_services(config: AppConfig | None, record: Record) -> bool:
 
 
 def _goes_back(config: AppConfig | None, record: Record) -> bool:
-    """Whether Services are handed back, or were, and our pods have not gone yet."""
+    """Return whether Services are handed back, or were, and our pods have not gone yet."""
     return bool(record.routing.traffic and gives_back_to(config, record)) and not record.released
 
 
 def _others(services: ForeignServices, app: AppKey, config: AppConfig | None, record: Record) -> Listed:
-    """The Services of others, only while the app has pods that they must not have: before it is handed over, and while
-    a version is there that nobody promoted. Where they may not be listed, the app goes on.
+    """Return the Services of others, only while the app has pods that they must not have: before it is handed over, and
+    while a version is there that nobody promoted. Where they may not be listed, the app goes on.
     """
     spec = config.spec if config is not None else None
     if spec is None or spec.adopt is None or record.routing.traffic:
@@ -163,7 +163,7 @@ def _others(services: ForeignServices, app: AppKey, config: AppConfig | None, re
 
 
 def _successor(sources: ObservationSources, app: AppKey, services: Iterable[str], record: Record) -> Successor | None:
-    """Whether the app that this one is under a new name has a route; only where this one may have one."""
+    """Return whether the app that this one is under a new name has a route; only where this one may have one."""
     own = next((one for one in record.last_read.auxiliary_objects if one.kind in ROUTES), None)
     if own is None or not record.last_read.moved_to:
         return None
@@ -250,7 +250,7 @@ def observe(
 
 
 def _of_others(listed: Listed, own: ServiceNames) -> tuple[ServiceView, ...] | None:
-    """Those that the app does not name."""
+    """Return those that the app does not name."""
     if listed.services is None:
         return None
     return tuple(view for view in listed.services if view.name not in own.all())

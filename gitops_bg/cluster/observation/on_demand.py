@@ -165,7 +165,7 @@ def read_live(client: Client, namespace: str, name: str) -> LiveWorkload:
 
 
 def _why_none(client: Client, namespace: str, name: str) -> str:
-    """What there is instead: only a Deployment's pods can stand beside others of the same app for a while."""
+    """Return what there is instead: only a Deployment's pods can stand beside others of the same app for a while."""
     for kind in _OTHER_WORKLOADS:
         if client.serves(kind) and client.get(kind, namespace, name) is not None:
             return f"there is no Deployment {namespace}/{name}, but a {kind.name}: only a Deployment can be adopted"
@@ -173,7 +173,7 @@ def _why_none(client: Client, namespace: str, name: str) -> str:
 
 
 def _listed(client: Client, namespace: str, kind: Kind | None) -> tuple[Object, ...]:
-    """The objects of a kind, with the kind in each: items of a list do not say it."""
+    """Return the objects of a kind, with the kind in each: items of a list do not say it."""
     if kind is None or not client.serves(kind):
         return ()
     head = {"apiVersion": kind.api_version, "kind": kind.name}
@@ -243,7 +243,9 @@ class Pods:
         return (ChangeSetEntry(PODS.name, namespace, name, Change.DELETED),)
 
     def _version(self) -> str:
-        """The version of Evictions that the server accepts: v1, or v1beta1 before Kubernetes 1.22; asked once."""
+        """Return the version of Evictions that the server accepts: v1, or v1beta1 before Kubernetes 1.22; asked
+        once.
+        """
         if not self._eviction_version:
             resources = self._client.read("look for evictions", "/api/v1")["resources"]
             found = next(each for each in resources if each["name"] == _EVICTION)
@@ -251,8 +253,8 @@ class Pods:
         return self._eviction_version
 
     def selected_by(self, namespace: str, selector: Pairs) -> Selected:
-        """Whose the pods are that have not ended and carry the labels of a selector; a quorum read, so that none is
-        missing. One that is being deleted counts: where nothing else is ready, it may still get requests
+        """Return whose the pods are that have not ended and carry the labels of a selector; a quorum read, so that none
+        is missing. One that is being deleted counts: where nothing else is ready, it may still get requests
         (https://kubernetes.io/docs/concepts/services-networking/service/#terminating-endpoints).
         """
         try:
@@ -295,7 +297,7 @@ def _pod_view(pod: Object) -> PodView:
 
 
 def _shut_gate(pod: Object, conditions: Iterable[Object]) -> str:
-    """The first readiness gate that keeps a pod from being ready, whose containers are
+    """Return the first readiness gate that keeps a pod from being ready, whose containers are
     (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate).
     """
     true = {each["type"] for each in conditions if each["status"] == "True"}
@@ -304,7 +306,7 @@ def _shut_gate(pod: Object, conditions: Iterable[Object]) -> str:
 
 
 def _unschedulable(conditions: Iterable[Object]) -> str:
-    """Why the scheduler found no node (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/)."""
+    """Return why the scheduler found no node (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/)."""
     for each in conditions:
         if (each["type"], each["status"], each.get("reason")) == ("PodScheduled", "False", "Unschedulable"):
             return one_line(str(each.get("message") or "Unschedulable"))[:_LONGEST]
@@ -312,8 +314,8 @@ def _unschedulable(conditions: Iterable[Object]) -> str:
 
 
 def _waiting(status: Object) -> str:
-    """Why the kubelet does not start a container: those first that others wait for. A start takes its time: that of
-    one that is merely being created is none.
+    """Return why the kubelet does not start a container: those first that others wait for. A start takes its time: that
+    of one that is merely being created is none.
     """
     for kind in ("initContainerStatuses", "containerStatuses"):
         for each in status.get(kind) or ():
@@ -357,7 +359,7 @@ def _problem(config: AppConfig, name: str, said: list[str]) -> Problem:
 
 
 def _manifest_lines(config: AppConfig, state: ServiceState, snapshots: Snapshots) -> Iterator[str]:
-    """What a manifest said of a live Service of ours, as far as nobody has changed it since."""
+    """Yield what a manifest said of a live Service of ours, as far as nobody has changed it since."""
     if owner_of(SERVICES, state.meta, config.app, config.spec.adopt if config.spec else None):
         return
     applied, live = reread_json(state.applied), reread_json(state.content)
@@ -378,7 +380,7 @@ def _name(key: str) -> str:
 
 
 def _port_lines(template: str, applied: Mapping[str, Any], live: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The live ports that the pods do not imply, where all that they say is ours."""
+    """Yield the live ports that the pods do not imply, where all that they say is ours."""
     derived = [_of_port(each) for each in read_json(derived_ports(template) or "[]")]
     ours = {
         (said.get("port"), said.get("protocol")): fields for key, fields in applied.items() if (said := item_in(key))

@@ -77,7 +77,7 @@ def _reason(kind: Kind, meta: Meta, app: AppKey, adopt: Adoption | None) -> str:
 
 
 def _or_moved(theirs: AppKey | None, app: AppKey, adopt: Adoption | None) -> str:
-    """What to do where an app has a Service or a copy that another one of the namespace is to have."""
+    """Return what to do where an app has a Service or a copy that another one of the namespace is to have."""
     if theirs is None:
         return ""
     if adopt is not None and adopt.was(theirs.name):

@@ -188,13 +188,13 @@ def _asks(record: Object, request: str) -> bool:
 
 
 def _has_answered(record: Object, request: str) -> bool:
-    """Whether a stored record has answered a request (`OperatorState.has_answered`)."""
+    """Return whether a stored record has answered a request (`OperatorState.has_answered`)."""
     answered = part_of(record, "operator").get("answered")
     return isinstance(answered, list) and request in answered
 
 
 def _main_in(record: Object) -> Main:
-    """The main that a stored record was decided from."""
+    """Return the main that a stored record was decided from."""
     said = part_of(record, "git").get("main")
     try:
         main = from_json(Main, said) if said else NO_MAIN
@@ -204,7 +204,7 @@ def _main_in(record: Object) -> Main:
 
 
 def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
-    """All inputs of the comparison of the template; the generation stands for the template itself."""
+    """Return all inputs of the comparison of the template; the generation stands for the template itself."""
     meta = state.meta
     return (
         meta.uid,
@@ -227,7 +227,7 @@ def snapshot_in(state: ReplicaSetState) -> Snapshot:
 
 
 def _is_intact(state: ReplicaSetState, body: Object) -> bool:
-    """Whether the snapshot matches its digest, and the template is what the snapshot renders to, and no more."""
+    """Return whether the snapshot matches its digest, and the template is what the snapshot renders to, and no more."""
     snapshot = snapshot_in(state)
     if not snapshot.text or not is_genuine(snapshot):
         return False
@@ -246,7 +246,7 @@ def _is_ready(endpoint: Object) -> bool:
 
 
 def _base(endpoint: Object) -> str:
-    """The name of a pod without its random last five characters."""
+    """Return the name of a pod without its random last five characters."""
     return str((endpoint.get("targetRef") or {}).get("name") or "")[:-5]
 
 

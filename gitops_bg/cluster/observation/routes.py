@@ -98,7 +98,7 @@ class ServiceRoutes:
         return None if known is None else SelectedPods(known.apps, known.trouble)
 
     def _ready(self, service: str, ports: list[Object]) -> int:
-        """The number of pods that receive the traffic of every port: that of the worst port."""
+        """Return the number of pods that receive the traffic of every port: that of the worst port."""
         slices = [each for each in self.slices if each.service == service]
         names = {port.get("name") or "" for port in ports}
         reached = [{pod for each in slices if name in each.ports for pod in each.ready} for name in names]
@@ -106,7 +106,7 @@ class ServiceRoutes:
 
 
 def _ports(look: AppContext, view: ServiceView, template: str) -> str:
-    """The ports of a Service with the version that it selects; empty where that version is unknown."""
+    """Return the ports of a Service with the version that it selects; empty where that version is unknown."""
     version = next((each for each in look.record.versions if short(each.digest) == view.digest), None)
     if version is None or look.config is None or look.config.spec is None:
         return ""
@@ -149,7 +149,9 @@ def service_drifted(state: ServiceState, manifest: Object) -> bool:
 
 @lru_cache(maxsize=_COMPARISONS_AT_HAND)
 def _differs(content: str, applied: str, added: tuple[str, ...], wanted: bytes) -> bool:
-    """Whether what is live of a Service differs from a manifest as JSON. Each look asks, and little ever changes."""
+    """Return whether what is live of a Service differs from a manifest as JSON. Each look asks, and little ever
+    changes.
+    """
     live, manifest = reread_json(content), reread_json(wanted)
     if not ports_are(live["spec"].get("ports") or (), manifest["spec"].get("ports") or ()):
         return True
@@ -243,7 +245,7 @@ def _is_below(host: str, wildcard: str) -> bool:
 
 
 def _parent_statuses(body: Object) -> list[list[Mapping[str, Any]]]:
-    """The statuses of each parent that the route names now."""
+    """Return the statuses of each parent that the route names now."""
     namespace = body["metadata"].get("namespace", "")
     said: defaultdict[tuple[object, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for status in (body.get("status") or {}).get("parents") or ():
@@ -254,7 +256,9 @@ def _parent_statuses(body: Object) -> list[list[Mapping[str, Any]]]:
 def _answer(
     statuses: Iterable[Mapping[str, Any]], generation: int, must_hold: tuple[str, ...]
 ) -> tuple[bool | None, str]:
-    """What one parent says, by all controllers that ever wrote for it: one that is gone leaves an old entry behind."""
+    """Return what one parent says, by all controllers that ever wrote for it: one that is gone leaves an old entry
+    behind.
+    """
     found = [_verdict(status, generation, must_hold) for status in statuses]
     refusals = [reason for holds, reason in found if holds is False]
     if refusals:
@@ -271,7 +275,7 @@ def _identity(ref: Mapping[str, Any], namespace: str) -> tuple[object, ...]:
 
 
 def _verdict(status: Mapping[str, Any], generation: int, must_hold: tuple[str, ...]) -> tuple[bool | None, str]:
-    """Whether what must hold does for one controller, or why not; None: it has not judged all of it yet."""
+    """Return whether what must hold does for one controller, or why not; None: it has not judged all of it yet."""
     known = {
         each.get("type"): each
         for each in status.get("conditions") or ()

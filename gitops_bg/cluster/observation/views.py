@@ -115,13 +115,13 @@ def _view(look: AppContext, state: ReplicaSetState) -> ReplicaSetView:
 
 
 def _version(look: AppContext, state: ReplicaSetState) -> Version | None:
-    """The version that a ReplicaSet runs."""
+    """Return the version that a ReplicaSet runs."""
     return next((each for each in look.record.versions if runs(look.app, state, each.digest)), None)
 
 
 def _claimed(app: AppKey, state: ReplicaSetState) -> str:
-    """The digest that a ReplicaSet of no known version runs: that of its own text where its name confirms it, else its
-    annotation's, which may be gone, or that of another version.
+    """Return the digest that a ReplicaSet of no known version runs: that of its own text where its name confirms it,
+    else its annotation's, which may be gone, or that of another version.
 
     The short one of its name where neither fits: it says which pods these are, and is no version's digest.
     """
@@ -132,7 +132,7 @@ def _claimed(app: AppKey, state: ReplicaSetState) -> str:
 
 
 def _digest_of_text(state: ReplicaSetState) -> str:
-    """The digest of a ReplicaSet's snapshot, as far as anybody can compute it."""
+    """Return the digest of a ReplicaSet's snapshot, as far as anybody can compute it."""
     snapshot = snapshot_in(state)
     try:
         return digest_of(snapshot.text, snapshot.configuration, snapshot.workload) if snapshot.text else ""

@@ -80,7 +80,7 @@ def placeholder_labels(world: World, version: Version) -> tuple[tuple[str, str],
 
 
 def _still_held(world: World, version: Version, own: Mapping[str, str]) -> dict[str, str]:
-    """The stand-ins of new pods now, where nobody knows the other Services: unknown is not absent."""
+    """Return the stand-ins of new pods now, where nobody knows the other Services: unknown is not absent."""
     view = world.replica_set(version.digest)
     if view is None or not is_adopting(world) or world.observed.other_services is not None:
         return {}
@@ -88,7 +88,7 @@ def _still_held(world: World, version: Version, own: Mapping[str, str]) -> dict[
 
 
 def _selectors_to_escape(world: World) -> Iterator[Mapping[str, str]]:
-    """What must not select our pods: before the hand-over, what the Services select; on the way back, what they
+    """Yield what must not select our pods: before the hand-over, what the Services select; on the way back, what they
     selected before it, and select again.
     """
     leaving, spec = world.release is not None, world.spec
@@ -218,12 +218,12 @@ def label_to_override(selector: Mapping[str, str]) -> str:
 
 
 def _first(world: World) -> Version | None:
-    """The version that is to take over."""
+    """Return the version that is to take over."""
     return world.record.version(world.desired_digest or world.target_digest)
 
 
 def _own_labels(world: World, version: Version | None) -> Mapping[str, str]:
-    """The labels of the pod template as Git says; none where it is unknown."""
+    """Return the labels of the pod template as Git says; none where it is unknown."""
     text = _text(world, version)
     return (reread_json(text).get("metadata") or {}).get("labels") or {} if text else {}
 
@@ -249,8 +249,8 @@ def is_released(world: World) -> bool:
 
 
 def _has_traffic(world: World) -> bool:
-    """Whether live traffic is the app's, as the record says, or in part, as Services of ours show: a first switch of
-    several Services may have ended half-way, and a record may be lost.
+    """Return whether live traffic is the app's, as the record says, or in part, as Services of ours show: a first
+    switch of several Services may have ended half-way, and a record may be lost.
     """
     ours = (view for _, view in world.active_services if view is not None and view.ours)
     return bool(world.record.routing.traffic) or any(view.digest or view.before for view in ours)
@@ -352,8 +352,8 @@ def still_missing(world: World) -> tuple[str, ...]:
 
 
 def _moves(world: World) -> bool:
-    """Whether live traffic moves between versions, or is about to: not where that waits for somebody, as it does in a
-    suspended app, and where the pods are late. A release is a way back.
+    """Return whether live traffic moves between versions, or is about to: not where that waits for somebody, as it does
+    in a suspended app, and where the pods are late. A release is a way back.
     """
     if world.record.routing.switch is not None or world.incoming is None:
         return world.record.routing.switch is not None
@@ -362,14 +362,16 @@ def _moves(world: World) -> bool:
 
 
 def _deployment_unread(world: World) -> str:
-    """Why the Deployment was not looked at. Files with a mistake do not say which one, and begin nothing."""
+    """Return why the Deployment was not looked at. Files with a mistake do not say which one, and begin nothing."""
     if not world.desired.problems:
         return "the Deployment is looked at next"
     return "the app's files have a mistake (InvalidSpec), and nothing begins before it is mended"
 
 
 def _who_else(world: World, view: ServiceView) -> str:
-    """Why a Service must not get its selector back: it would select pods of an app, or nobody knows; empty for none."""
+    """Return why a Service must not get its selector back: it would select pods of an app, or nobody knows; empty for
+    none.
+    """
     if view.selected is None:
         return f"the pods that Service {view.name} would select are looked at next"
     if view.selected.trouble:

@@ -157,14 +157,14 @@ def with_formers(rivals: Iterable[RivalRoute], apps: Iterable[AppKey], groups: I
 
 
 def _reaches(namespace: str, claim: RouteClaim, other: RouteClaim) -> bool:
-    """Whether a claim is at every Gateway, and for every host, that another one is for."""
+    """Return whether a claim is at every Gateway, and for every host, that another one is for."""
     hosts = not claim.hosts or (bool(other.hosts) and set(other.hosts) <= set(claim.hosts))
     ours, theirs = (_parents(namespace, each) for each in (claim, other))
     return hosts and bool(theirs) and all(any(_includes(one, each) for one in ours) for each in theirs)
 
 
 def _covers(one: HttpMatch, other: HttpMatch) -> bool:
-    """Whether a match is for all requests of another one."""
+    """Return whether a match is for all requests of another one."""
     one, other = _in_one_spelling(one), _in_one_spelling(other)
     return set(one.headers) <= set(other.headers) and one.method in ("", other.method) and _has_path(one, other)
 
@@ -178,8 +178,8 @@ def _has_path(one: HttpMatch, other: HttpMatch) -> bool:
 
 
 def _in_one_spelling(match: HttpMatch) -> HttpMatch:
-    """A match with the words that others of the same requests have: the slash at the end of a prefix and the case of a
-    header's name say nothing.
+    """Return a match with the words that others of the same requests have: the slash at the end of a prefix and the
+    case of a header's name say nothing.
     """
     path = (match.path.rstrip("/") or "/") if match.kind is PathKind.PREFIX else match.path
     headers = tuple(sorted((name.lower(), value) for name, value in match.headers))
@@ -187,7 +187,9 @@ def _in_one_spelling(match: HttpMatch) -> HttpMatch:
 
 
 def _meet(namespace: str, own: RouteClaim, rival: RouteClaim) -> bool:
-    """Whether a rival is for all that comes in at a Gateway of ours: one of a single listener leaves the others."""
+    """Return whether a rival is for all that comes in at a Gateway of ours: one of a single listener leaves the
+    others.
+    """
     ours, theirs = (_parents(namespace, each) for each in (own, rival))
     return _same_hosts(own.hosts, rival.hosts) and any(_includes(other, one) for one in ours for other in theirs)
 
@@ -197,12 +199,12 @@ def _parents(namespace: str, claim: RouteClaim) -> list[ParentRef]:
 
 
 def _same_hosts(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether two routes have a host in common; the more specific host wins before any age counts."""
+    """Return whether two routes have a host in common; the more specific host wins before any age counts."""
     return bool(set(one) & set(other)) or (not one and not other)
 
 
 def _includes(one: ParentRef, other: ParentRef) -> bool:
-    """Whether all that comes in by ``other`` comes in by ``one``."""
+    """Return whether all that comes in by ``other`` comes in by ``one``."""
     is_same = (one.group, one.kind, one.namespace, one.name) == (other.group, other.kind, other.namespace, other.name)
     return is_same and one.section in ("", other.section) and one.port in (0, other.port)
 
@@ -254,13 +256,13 @@ def has_http_route(record: Record) -> bool:
 
 
 def _route(world: World) -> AppRoute | None:
-    """The HTTPRoute that main asks for; None where main does not count, or has no folder of the app."""
+    """Return the HTTPRoute that main asks for; None where main does not count, or has no folder of the app."""
     route = world.desired.route if world.in_main_for_sure else None
     return route if route is not None and route.live.kind == HTTP_ROUTE else None
 
 
 def _answers(world: World, route: AppRoute) -> bool:
-    """Whether the live route is as Git says, and leads to a Service with pods for all of the traffic."""
+    """Return whether the live route is as Git says, and leads to a Service with pods for all of the traffic."""
     view, (_, service), active = world.auxiliary_object(route.live), world.active_services[0], world.active
     if view is None or view.owner or view.former or view.trouble or view.deleting or view.drifted or view.moves:
         return False

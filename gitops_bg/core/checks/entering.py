@@ -31,7 +31,7 @@ def entry_choice(world: World) -> Choice:
 
 
 def _offered_still(environment: EnvironmentInput, here: Here) -> KnownRelease | None:
-    """The release on the branch that asks for one, as long as it may come in."""
+    """Return the release on the branch that asks for one, as long as it may come in."""
     held = dict((*environment.held, *here.held))
     offered = (each for each in environment.known if each.id.digest == environment.offered)
     may = (each for each in offered if each.id.digest not in held and is_newer(environment, each))
@@ -39,13 +39,15 @@ def _offered_still(environment: EnvironmentInput, here: Here) -> KnownRelease | 
 
 
 def _held_here(world: World) -> tuple[tuple[str, str], ...]:
-    """The releases of which a version is on hold here: a rollback in this environment keeps its release out."""
+    """Return the releases of which a version is on hold here: a rollback in this environment keeps its release out."""
     held = ((world.record.version(hold.digest), hold.why) for hold in world.record.holds)
     return tuple((version.release.digest, why) for version, why in held if version is not None and version.release)
 
 
 def _on_its_way(world: World, environment: EnvironmentInput) -> str:
-    """What the release that came in last is to do before another one takes its place; empty where it has ended."""
+    """Return what the release that came in last is to do before another one takes its place; empty where it has
+    ended.
+    """
     entered, active, target = environment.entered, world.active, world.target
     if entered is None or not target or not target.release or world.record.held(world.target_digest):
         return ""

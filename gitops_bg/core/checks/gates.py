@@ -241,7 +241,7 @@ def _leaking(world: World, version: Version) -> GateResult | None:
 
 
 def _shut_by_pods(world: World, reason: str, found: Stuck | None = None) -> GateResult:
-    """A shut gate; ``found`` says what keeps the pods from coming up."""
+    """Return a shut gate; ``found`` says what keeps the pods from coming up."""
     app, known = world.spec.app, remedy_of(world, found)
     remedy = known or f"`gitops-bg tree {app}` shows its pods; `kubectl describe` them if they do not come up"
     return GateResult(GateKind.AVAILABILITY, False, f"{reason}; {found.message}" if found else reason, remedy=remedy)
@@ -272,7 +272,7 @@ AppGate = Callable[[World, Version | None], Answer]
 
 
 def _of_app(gate: AlikeGate) -> AppGate:
-    """A gate that a release group has, too, about a version of the app."""
+    """Return a gate that a release group has, too, about a version of the app."""
     return alike(gate, round_of, lambda _, version: version.digest if version is not None else "")
 
 
@@ -319,8 +319,8 @@ SHOWN_BEFORE_COMMIT: Chain = (
 
 
 def _where_others_serve(gate: Gate) -> Gate:
-    """The gate where live traffic is taken over from what somebody else runs. An app that gets another name serves
-    already, and has passed its gates.
+    """Return the gate where live traffic is taken over from what somebody else runs. An app that gets another name
+    serves already, and has passed its gates.
     """
 
     @wraps(gate)

@@ -93,8 +93,8 @@ def precedes_primary(world: World, entry: Entry) -> bool:
 
 
 def _wanted(desired: Desired, record: Record) -> str:
-    """The digest that the target names, where it matters how it came to; empty where ``app.yaml`` names the version, or
-    nothing serves yet.
+    """Return the digest that the target names, where it matters how it came to; empty where ``app.yaml`` names the
+    version, or nothing serves yet.
     """
     target = desired.target
     return resolve(record, target.snapshot) if target and not target.pinned and record.routing.traffic else ""
@@ -203,7 +203,7 @@ _CHECKS: tuple[Callable[[World, Source, Targeted], str], ...] = (
 
 
 def _way_back(world: World, older: Version, active: Version) -> str:
-    """Why traffic may not go back to the version that a person names.
+    """Return why traffic may not go back to the version that a person names.
 
     Its `resume` and `retry` count, and so does the rollback window of the spec.
     """

@@ -59,7 +59,7 @@ def exposures(world: World) -> tuple[Exposure, ...]:
 
 
 def _is_unpromoted(world: World, version: Version) -> bool:
-    """Whether a version never served, and `primary.yaml` does not name it."""
+    """Return whether a version never served, and `primary.yaml` does not name it."""
     return not version.was_active and version.digest != world.desired_digest
 
 
@@ -75,7 +75,7 @@ def _has_pods(world: World, version: Version) -> bool:
 
 
 def _selects(world: World, view: ServiceView, version: Version) -> bool:
-    """Whether a Service selects the pods of a version, as it would if they were live.
+    """Return whether a Service selects the pods of a version, as it would if they were live.
 
     One that selects by a label of ``previewMetadata`` asks for what is not live.
     """
@@ -148,7 +148,7 @@ def cannot_be_isolated(world: World) -> Iterator[str]:
 
 
 def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
-    """Whether the Service is not ours, or was just handed over and does not select the first version yet.
+    """Return whether the Service is not ours, or was just handed over and does not select the first version yet.
 
     A Service that selects a single version already sends live traffic there: that Service is left as it is.
     """

@@ -146,8 +146,8 @@ def foreign_object(world: World) -> str:
 
 
 def _preview(world: World) -> ServiceView | None:
-    """The preview Service, unless it is that of the app that this one was before, or is now: it goes along with live
-    traffic.
+    """Return the preview Service, unless it is that of the app that this one was before, or is now: it goes along with
+    live traffic.
     """
     view, adopt = world.observed.preview_service, world.spec.adopt
     if world.moved:

@@ -112,7 +112,7 @@ def remedy_for(unschedulable: str) -> str:
 
 
 def _remedy_for_gate(world: World) -> str:
-    """A load balancer sets a readiness gate once a Service selects the pods."""
+    """Return a load balancer sets a readiness gate once a Service selects the pods."""
     strategy, app = world.spec.strategy, world.spec.app
     if strategy.preview_service is None:
         wanted = "previewService and previewSwitch: immediate"
@@ -199,7 +199,7 @@ def metadata_for(world: World, version: Version) -> PodMetadata:
 
 
 def _of_its_role(world: World, version: Version) -> PodMetadata:
-    """The metadata of a version's role; none once it is neither live nor on its way there.
+    """Return the metadata of a version's role; none once it is neither live nor on its way there.
 
     The first version gets the metadata of the active version at once, as in Argo Rollouts.
     """

@@ -103,7 +103,7 @@ def facts_of(world: World, version: Version) -> PolicyFacts:
 
 
 def _is_promoted_by_agent(world: World) -> bool:
-    """Whether no person would merge it; nobody merges a first deployment."""
+    """Return whether no person would merge it; nobody merges a first deployment."""
     strategy, is_first = world.spec.strategy, not world.record.routing.traffic
     by_itself = strategy.auto_promotion_enabled or strategy.on_expire is OnExpire.PROMOTE
     return is_first or by_itself or world.spec.merge_when_green

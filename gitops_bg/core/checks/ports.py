@@ -39,8 +39,8 @@ def ports_of(world: World, version: Version, service: str) -> str:
 
 
 def _of_active(world: World) -> str:
-    """The ports that a preview Service copies where Git has neither of the two: those of the first active one that has
-    any. Only where the template implies none, which the active one gets as well (`Desired.ports`).
+    """Return the ports that a preview Service copies where Git has neither of the two: those of the first active one
+    that has any. Only where the template implies none, which the active one gets as well (`Desired.ports`).
     """
     live = (view.ports for _, view in world.active_services if view)
     return next((copied_ports(ports) for ports in live if ports not in ("", NONE)), "")
@@ -167,13 +167,15 @@ def retargeted(ports: str, template: str) -> str:
 
 
 def _is_sound(derived: Mapping[str, Any]) -> bool:
-    """Whether a container's port is what the API server accepts; a template is of any shape until it has seen it."""
+    """Return whether a container's port is what the API server accepts; a template is of any shape until it has seen
+    it.
+    """
     types = {"name": str, "port": int, "protocol": str, "targetPort": str | int}
     return all(isinstance(derived[key], expected) for key, expected in types.items())
 
 
 def _ways_to(derived: Mapping[str, Any]) -> set[Target]:
-    """The targets by which a container's port is reached."""
+    """Return the targets by which a container's port is reached."""
     return {(derived[key], derived["protocol"]) for key in ("targetPort", "port")}
 
 
@@ -282,7 +284,7 @@ def copied_ports(ports: str) -> str:
 
 
 def _declared(template: str) -> Iterator[Mapping[str, Any]]:
-    """The ports of all containers that run as long as the pod, including sidecars among the init containers."""
+    """Yield the ports of all containers that run as long as the pod, including sidecars among the init containers."""
     spec = (read_json(template) if template else {}).get("spec") or {}
     sidecars = [each for each in _maps(spec.get("initContainers")) if each.get("restartPolicy") == "Always"]
     for container in (*_maps(spec.get("containers")), *sidecars):
@@ -294,5 +296,5 @@ def _listed(ports: str) -> list[Mapping[str, Any]]:
 
 
 def _maps(value: Any) -> list[Mapping[str, Any]]:
-    """The maps of a list; the API server refuses items of any other shape."""
+    """Return the maps of a list; the API server refuses items of any other shape."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []

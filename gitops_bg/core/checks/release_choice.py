@@ -77,7 +77,7 @@ def missing_proof(environment: EnvironmentInput, release: KnownRelease) -> tuple
 
 
 def _missing(former: Former, release: KnownRelease) -> str:
-    """What keeps a release from being proven in an environment; empty where it is."""
+    """Return what keeps a release from being proven in an environment; empty where it is."""
     lacking = [each for each in former.clusters if not is_proven_in(former, each, release)]
     enough = len(lacking) < len(former.clusters) if former.in_any else not lacking
     if former.clusters and enough:
@@ -117,7 +117,9 @@ def _not_counting(report: ClusterReport) -> str:
 
 
 def _in_sight(environment: EnvironmentInput, here: Here) -> Choice:
-    """What the newest release that a former environment serves, or has proven, waits for; and troubles of ledgers."""
+    """Return what the newest release that a former environment serves, or has proven, waits for; and troubles of
+    ledgers.
+    """
     held = dict((*environment.held, *here.held))
     for each in newest_first(environment.known):
         if not is_newer(environment, each) or not any(_is_known_in(former, each) for former in environment.formers):
@@ -138,8 +140,8 @@ def _is_known_in(former: Former, release: KnownRelease) -> bool:
 
 
 def _until(environment: EnvironmentInput, release: KnownRelease) -> datetime | None:
-    """When the last of the clusters that serve it may say that it is proven, at the earliest; None where one does not
-    serve it.
+    """Return when the last of the clusters that serve it may say that it is proven, at the earliest; None where one
+    does not serve it.
     """
     moments = list[datetime]()
     for former in environment.formers:

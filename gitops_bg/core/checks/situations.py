@@ -94,12 +94,12 @@ def _unverified(world: World) -> str:
 
 
 def _first(world: World) -> str:
-    """What a first version waits for, where nothing serves yet."""
+    """Return what a first version waits for, where nothing serves yet."""
     return "" if world.record.routing.traffic else _coming(world) or "waiting for a first version"
 
 
 def _first_held(world: World) -> str:
-    """That nothing serves, and that the version which would be the first is on hold."""
+    """Say that nothing serves, and that the version which would be the first is on hold."""
     return "" if world.record.routing.traffic or _coming(world) else on_hold(world)
 
 
@@ -108,7 +108,7 @@ def _adopting(world: World) -> str:
 
 
 def _coming(world: World) -> str:
-    """That a version is on its way, and what keeps its pods."""
+    """Say that a version is on its way, and what keeps its pods."""
     coming = world.incoming or world.candidate
     if coming is None:
         return ""
@@ -122,7 +122,7 @@ def _asked(world: World) -> str:
 
 
 def _judged(phase: AnalysisPhase) -> Says:
-    """Whether an analysis run of the serving version, or of the one to serve next, is in ``phase``."""
+    """Return whether an analysis run of the serving version, or of the one to serve next, is in ``phase``."""
 
     def says(world: World) -> str:
         coming = world.incoming or world.candidate
@@ -157,13 +157,15 @@ def _unchecked(world: World) -> str:
 
 
 def _is_checked(world: World, candidate: Version) -> bool:
-    """Whether a candidate has passed its analysis and the hooks beside it; only then does it wait for a person."""
+    """Return whether a candidate has passed its analysis and the hooks beside it; only then does it wait for a
+    person.
+    """
     hooks = (HookType.PRE_ROLLOUT, HookType.ROLLOUT)
     return has_passed_analysis(world, candidate) and has_passed_hooks(world, candidate, *hooks)
 
 
 def _not_offered(world: World) -> str:
-    """That a candidate cannot be offered."""
+    """Say that a candidate cannot be offered."""
     return no_offer(world) if world.candidate else ""
 
 
@@ -182,18 +184,18 @@ def _held(world: World) -> str:
 
 
 def _not_released(world: World) -> str:
-    """What keeps an app from giving live traffic back for good; or empty."""
+    """Return what keeps an app from giving live traffic back for good; or empty."""
     return "; ".join(never_released(world)) if is_releasing(world) else ""
 
 
 def _waits_for_pods(world: World) -> str:
-    """That live traffic is to leave the app, and what is missing for that; or empty."""
+    """Say that live traffic is to leave the app, and what is missing for that; or empty."""
     missing = still_missing(world) if is_releasing(world) else ()
     return "; ".join((_to_the_deployment(world), *missing)) if missing else ""
 
 
 def _hands_back(world: World) -> str:
-    """How far the Services are on their way back to the Deployment; or empty."""
+    """Return how far the Services are on their way back to the Deployment; or empty."""
     if not is_releasing(world):
         return ""
     if has_arrived(world):
@@ -208,7 +210,7 @@ def _to_the_deployment(world: World) -> str:
 
 
 def _released(world: World) -> str:
-    """That live traffic is back at the Deployment; or empty."""
+    """Say that live traffic is back at the Deployment; or empty."""
     release = world.release
     if release is None or is_releasing(world):
         return ""
@@ -232,7 +234,7 @@ def _well(_: World) -> str:
 
 
 def _refused(cause: RefusalCause) -> Says:
-    """That a write was refused for this cause."""
+    """Say that a write was refused for this cause."""
 
     def says(world: World) -> str:
         why = refusal(world)
@@ -295,7 +297,7 @@ TROUBLES: tuple[Situation[World], ...] = (
 
 
 def _while_going_back(row: Situation[World]) -> Situation[World]:
-    """A trouble while live traffic goes back: that is the phase."""
+    """Return the row of a trouble while live traffic goes back, which is the phase."""
     return Situation(row.condition, lambda world: row.says(world) if _goes_back(world) else "", Phase.ROLLING_BACK)
 
 

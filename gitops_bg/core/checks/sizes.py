@@ -81,7 +81,9 @@ def _shown(world: World, version: Version, full: int) -> int:
 
 
 def _is_being_scaled(world: World, version: Version) -> bool:
-    """Whether the autoscaler still scales a version that traffic has left: the agent must not scale it as well (I5)."""
+    """Return whether the autoscaler still scales a version that traffic has left: the agent must not scale it as well
+    (I5).
+    """
     autoscaler = world.record.last_read.autoscaler
     view = world.auxiliary_object(autoscaler.copy) if autoscaler else None
     return view is not None and view.scale_target == live_name(world, version)

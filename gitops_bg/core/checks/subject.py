@@ -115,7 +115,7 @@ class AppSubject:
         return f"`gitops-bg promote {self.world.spec.app}` measures anew"
 
     def awaits_before(self, digest: str) -> str:
-        """It begins when a version is available, and alone in the preview."""
+        """Say what it waits for: it begins when a version is available, and alone in the preview."""
         version = self.world.record.version(digest)
         if version is None or version.available_since is None:
             return "begins when its pods are available"
@@ -124,7 +124,7 @@ class AppSubject:
         return f"begins when Service {self.world.spec.strategy.preview_service} reaches exactly its pods"
 
     def awaits_after(self) -> str:
-        """It begins when live traffic has arrived."""
+        """Say what it waits for: it begins when live traffic has arrived."""
         return f"begins when the endpoints have followed Service {self.world.spec.strategy.active_service}"
 
     def arrival(self) -> datetime | None:
@@ -136,7 +136,7 @@ class AppSubject:
         return self.world.record.held(digest)
 
     def lift(self, _: Hold) -> str:
-        """Another version is another digest."""
+        """Say how the hold ends: another version is another digest."""
         return f"push a new version, or lift it: gitops-bg resume {self.world.spec.app}"
 
     def resume(self) -> str:

@@ -88,7 +88,7 @@ def has_twin(world: World, version: Version) -> bool:
 
 
 def _named(world: World) -> Iterator[tuple[str, str]]:
-    """Every version that has pods or may get some, by its name in a sentence, and its digest; each once."""
+    """Yield every version that has pods or may get some, by its name in a sentence, and its digest; each once."""
     named = {version.digest: f"v{version.number} ({version.digest})" for version in world.record.versions}
     for file, digest in (("target.yaml", world.target_digest), (PRIMARY, world.primary_digest)):
         if digest:

@@ -137,8 +137,8 @@ def kept(asked: Round[Subject]) -> Analyses:
 
 
 def _is_stale(asked: Round[Subject], run: AnalysisRun) -> bool:
-    """Whether nobody needs a run any more: it is about something else; or it has no verdict, and its plan is gone, or
-    its version has left its way, or live traffic.
+    """Return whether nobody needs a run any more: it is about something else; or it has no verdict, and its plan is
+    gone, or its version has left its way, or live traffic.
     """
     if not asked.of.is_current(run):
         return True
@@ -149,7 +149,7 @@ def _is_stale(asked: Round[Subject], run: AnalysisRun) -> bool:
 
 
 def _is_obsolete(asked: Round[Subject], run: AnalysisRun) -> bool:
-    """Whether what was measured says nothing any more.
+    """Return whether what was measured says nothing any more.
 
     Before promotion: the preview left the version, and another one answered meanwhile. After it: traffic is about to
     leave the version. If it stays after all, nobody would judge what serves; also where it was found bad.
@@ -172,7 +172,7 @@ def serves(asked: Round[Subject], run: AnalysisRun) -> bool:
 
 
 def _goes_forward(asked: Round[Subject], digest: str) -> bool:
-    """Whether a version is on its way, and nobody has its analysis skipped."""
+    """Return whether a version is on its way, and nobody has its analysis skipped."""
     return not asked.is_in_full(digest) and asked.of.goes_forward(digest)
 
 
@@ -233,7 +233,7 @@ def moments(asked: Round[Subject]) -> Iterator[datetime]:
 
 
 def _going_on(asked: Round[Subject]) -> Iterator[AnalysisRun]:
-    """The runs that are measured: a suspension stops those that lead forward, never those that may lead back."""
+    """Yield the runs that are measured: a suspension stops those that lead forward, never those that may lead back."""
     for run in asked.analyses.runs:
         if run.stage is POST or (not asked.suspended and asked.of.is_shown(run.digest)):
             yield run

@@ -167,7 +167,7 @@ def begins_after(asked: Round[Subject]) -> GateResult:
 
 
 def _of_run(asked: Round[Subject], run: AnalysisRun) -> GateResult:
-    """The gate of a run that has begun."""
+    """Return the gate of a run that has begun."""
     if run.running:
         return GateResult(GateKind.ANALYSIS, False, f"{run.stage.called}: {run}", ends_at(run))
     if run.phase is AnalysisPhase.SUCCESSFUL:
@@ -259,7 +259,7 @@ def record_overridden_policies(world: W, asked: Round[Subject], digest: str) -> 
 
 
 def _about(services: Iterable[str]) -> str:
-    """The names of services, each once, before what is said of them; empty of an app."""
+    """Return the names of services, each once, before what is said of them; empty of an app."""
     names = list(dict.fromkeys(filter(None, services)))
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{', '.join(names[:_MOST_NAMED])}{more}: " if names else ""

@@ -148,7 +148,9 @@ def is_first_refusal(answered: Answered) -> bool:
 
 
 def _is_over(asked: Round[Subject], hook: Hook, run: HookRun) -> bool:
-    """Whether a hook that says no is asked no more. About the version that serves it is asked until that is left."""
+    """Return whether a hook that says no is asked no more. About the version that serves it is asked until that is
+    left.
+    """
     return says_no(hook, run) and not asked.of.is_judged_live(run.digest)
 
 
@@ -263,8 +265,8 @@ def begun(asked: Round[AskingSubject], digest: str) -> tuple[HookRun, ...]:
 
 
 def _kinds(asked: Round[Subject], digest: str) -> tuple[HookType, ...]:
-    """What is asked: whether to go back from what serves, while it is judged; and all of what is on its way, unless
-    that is frozen.
+    """Return what is asked: whether to go back from what serves, while it is judged; and all of what is on its way,
+    unless that is frozen.
     """
     if asked.of.is_judged_live(digest):
         return (ROLLBACK,)

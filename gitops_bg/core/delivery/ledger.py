@@ -72,7 +72,7 @@ def record_suspension(world: W) -> W:
 
 
 def _suspension_entry(suspend: Suspension | None, asked: Source, *, suspended: bool) -> tuple[Event, str, str]:
-    """What the ledger is told where a suspension begins or ends: the event, who, and why.
+    """Return what the ledger is told where a suspension begins or ends: the event, who, and why.
 
     ``suspend`` is what the file says now, ``asked`` the commit since which it does.
     """
@@ -182,7 +182,7 @@ def acknowledged(record: Kept, epoch: str, sequence: int) -> Kept:
 
 
 def _counting_from(record: Kept, last: int) -> Kept:
-    """Number the record's entries after ``last``, including the waiting ones: this record never assigned that number.
+    """Count the record's entries from after ``last``, also the waiting ones: this record never assigned that number.
 
     Somebody else wrote it into the ledger, or the record is from an earlier backup. Its number does not say what Git
     contains, so nothing counts as published. Git ignores entries that it has word for word

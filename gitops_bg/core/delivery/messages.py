@@ -87,17 +87,17 @@ def _call(hook: Hook, one: OutboxMessage, epoch: str, alert: Callable[[OutboxMes
 
 
 def _key(epoch: str, one: OutboxMessage) -> str:
-    """What every try of a message has in common; those of another life of the record have other ones."""
+    """Return what every try of a message has in common; those of another life of the record have other ones."""
     return f"{epoch}.told.{one.hook}.{one.number}"
 
 
 def _id(epoch: str, one: OutboxMessage) -> str:
-    """The id of this try of a message, which its response names."""
+    """Return the id of this try of a message, which its response names."""
     return f"{_key(epoch, one)}.{one.tries}"
 
 
 def _of_event(one: OutboxMessage) -> tuple[tuple[str, str], ...]:
-    """What event hooks get in addition (flagger.md §3.4)."""
+    """Return what event hooks get in addition (flagger.md §3.4)."""
     milliseconds = str(int(one.at.timestamp() * 1000))
     kind = "Normal" if one.severity is Severity.INFO else "Warning"
     return (("eventMessage", one.message), ("eventType", kind), ("timestamp", milliseconds))
@@ -146,7 +146,7 @@ def _given_up(outbox: Outbox, hook: Hook, now: datetime) -> tuple[Outbox, str]:
 
 
 def _heads(outbox: Outbox) -> list[OutboxMessage]:
-    """The oldest message of each hook."""
+    """Return the oldest message of each hook."""
     heads: dict[str, OutboxMessage] = {}
     for one in outbox.messages:
         heads.setdefault(one.hook, one)
@@ -163,7 +163,7 @@ def _due_at(one: OutboxMessage) -> datetime:
 
 
 def _ends_at(hook: Hook, one: OutboxMessage) -> datetime | None:
-    """When a message is given up; None: never."""
+    """Return when a message is given up; None: never."""
     return one.at + timedelta(seconds=hook.deadline) if hook.deadline is not None else None
 
 
@@ -267,7 +267,9 @@ def _of_entry(facts: NotificationFacts, entry: LedgerEntry) -> Iterator[_Message
 
 
 def _versions_of(entry: LedgerEntry) -> tuple[str, str]:
-    """The versions that an entry leads from, and to; empty where it has none. Those of a group have no digest there."""
+    """Return the versions that an entry leads from, and to; empty where it has none. Those of a group have no digest
+    there.
+    """
     both = (entry.from_digest, entry.from_version), (entry.to_digest, entry.to_version)
     origin, to = (digest or (f"v{number}" if number else "") for digest, number in both)
     return origin, to

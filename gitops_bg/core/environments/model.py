@@ -92,7 +92,7 @@ class Environments:
     """The environments, the first one first. An app passes those for which it has a folder."""
 
     def __bool__(self) -> bool:
-        """Whether the repository has environments at all."""
+        """Return whether the repository has environments at all."""
         return bool(self.environments)
 
     def __iter__(self) -> Iterator[Environment]:

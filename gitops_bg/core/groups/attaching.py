@@ -71,7 +71,7 @@ def record_claimed_routes(world: GroupWorld) -> GroupWorld:
 
 
 def _is_answered(world: GroupWorld, routes: Iterable[HttpRoute]) -> bool:
-    """Whether a version is active, and all that it leads requests without the header to has pods that answer."""
+    """Return whether a version is active, and all that it leads requests without the header to has pods that answer."""
     led = led_by_default(routes, world.gateway).values()
     is_active = bool(world.record.state.only(VersionStage.ACTIVE))
     return is_active and all(map(world.answers, frozenset[str]().union(*led)))
@@ -130,7 +130,7 @@ def why_not_attached(world: GroupWorld) -> str:
 
 
 def _what_stays(carries: GroupGateway, wanted: GroupGateway) -> str:
-    """What stays as it was, where requests come in by the same Gateways and hosts."""
+    """Return what stays as it was, where requests come in by the same Gateways and hosts."""
     if carries.version_header.lower() != wanted.version_header.lower():
         return f"requests still name a version by {carries.version_header}, not by {wanted.version_header}"
     return "requests that a version must not answer are still denied as before"
@@ -169,7 +169,7 @@ def _moves_otherwise(world: GroupWorld) -> bool:
 
 
 def _reattached(world: GroupWorld, to: GroupGateway) -> GroupWorld:
-    """The new routes are beside those that carry traffic, or, once they are taken, carry it themselves."""
+    """Return the world with the new routes beside those that carry traffic, or, once they are taken, carrying it."""
     beside = world.record.reattachment
     if beside is None or beside.to.attachment != to.attachment:
         beside = Reattachment(to, world.now, answered=False)
@@ -183,8 +183,8 @@ def _reattached(world: GroupWorld, to: GroupGateway) -> GroupWorld:
 
 
 def _are_accepted(world: GroupWorld, beside: Reattachment) -> bool:
-    """Whether the Gateways have taken the new routes; where they never said anything of the former ones, silence is a
-    yes.
+    """Return whether the Gateways have taken the new routes; where they never said anything of the former ones, silence
+    is a yes.
     """
     routes = replacement_routes(world)
     live = dict(_live_of(world, routes))
@@ -211,7 +211,7 @@ def _own_bases(group: GroupKey, gateway: GroupGateway) -> tuple[str, str]:
 
 
 def _replacement_name(group: GroupKey, wanted: GroupGateway, carries: GroupGateway) -> str:
-    """What names of new routes begin with: not with what those that carry traffic have."""
+    """Return what names of new routes begin with: not with what those that carry traffic have."""
     return _salted(group, wanted) if carries.base == "" else ""
 
 
@@ -248,14 +248,14 @@ def attached_at(group: GroupKey, routes: Iterable[LiveRoute], said: GroupGateway
 
 
 def _header_of(routes: Iterable[HttpRoute]) -> str:
-    """The header that names versions in these routes; empty where none does."""
+    """Return the header that names versions in these routes; empty where none does."""
     headers = (header for route in routes for rule in route.rules for match in rule.matches for header in match.headers)
     return next((name for name, value in headers if version_number(value)), "")
 
 
 def _by_base(group: GroupKey, routes: Sequence[HttpRoute]) -> dict[str, list[HttpRoute]]:
-    """The routes by what their names begin with, in the order of the first of each; by the empty text those whose names
-    begin as that of the group.
+    """Return the routes by what their names begin with, in the order of the first of each; by the empty text those
+    whose names begin as that of the group.
     """
     bases = {_salted(group, GroupGateway(each.parents, each.hosts)) for each in routes}
     found: dict[str, list[HttpRoute]] = {}
@@ -266,8 +266,8 @@ def _by_base(group: GroupKey, routes: Sequence[HttpRoute]) -> dict[str, list[Htt
 
 
 def _hosts_of(group: GroupKey, base: str, routes: Sequence[HttpRoute], said: GroupGateway) -> tuple[str, ...]:
-    """The hosts of a group, told from its routes: those of their own hosts are beside those of the group's, so that it
-    is what their names say, or the most of them.
+    """Return the hosts of a group, told from its routes: those of their own hosts are beside those of the group's, so
+    that it is what their names say, or the most of them.
     """
     hosts = [each.hosts for each in routes]
     for each in routes:

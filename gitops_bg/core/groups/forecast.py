@@ -46,7 +46,7 @@ class SampleRequest:
     """With `PathKind.REGEX` the path stands for all that match it."""
 
     def __str__(self) -> str:
-        """The request in a few words.
+        """Return the request in a few words.
 
         >>> str(SampleRequest("/cart", "v2", "shop.example.com", "GET", (("X-Beta", "yes"),)))
         'GET shop.example.com/cart, v2, X-Beta: yes'

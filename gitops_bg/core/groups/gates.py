@@ -53,7 +53,7 @@ def ledger_read(world: GroupWorld, version: str) -> GateResult | None:
 
 
 def knows_routes(world: GroupWorld, version: str) -> GateResult:
-    """The cluster has the Gateway API, where the group has a gateway."""
+    """Require that the cluster has the Gateway API, where the group has a gateway."""
     if world.spec.gateway is None or world.observed.has_gateway_api:
         return GateResult(GateKind.ENDPOINTS, open=True, reason=f"the routes of {version} can be written")
     reason = "the cluster does not know HTTPRoute of gateway.networking.k8s.io/v1"
@@ -62,7 +62,9 @@ def knows_routes(world: GroupWorld, version: str) -> GateResult:
 
 
 def services_ours(world: GroupWorld, version: str) -> GateResult | None:
-    """Every Service that is to follow the version, or serves on in it, is the group's; None where all are."""
+    """Require that every Service that is to follow the version, or serves on in it, is the group's; None where all
+    are.
+    """
     serving = world.record.state.only(VersionStage.ACTIVE)
     for each in (each for each in world.record.state.endpoints if each.version in (version, serving)):
         service = world.observed.services.get(each.service)
@@ -76,7 +78,7 @@ def services_ours(world: GroupWorld, version: str) -> GateResult | None:
 
 
 def routes_ours(world: GroupWorld, version: str) -> GateResult | None:
-    """Every HTTPRoute that is to lead to the version is the group's; None where all are."""
+    """Require that every HTTPRoute that is to lead to the version is the group's; None where all are."""
     for each in carrying_routes(world):
         live = world.observed.routes.get(each.name)
         if live is not None and live.foreign:
@@ -108,7 +110,7 @@ def _stopping_hooks(world: GroupWorld, version: str) -> Iterator[tuple[Hook, Hoo
 
 
 def _of_group(gate: AlikeGate) -> Gate:
-    """A gate that an app has, too, about a version of the group."""
+    """Return a gate that an app has, too, about a version of the group."""
     return alike(gate, round_of, GroupWorld.digest_of)
 
 

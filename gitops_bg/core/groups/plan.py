@@ -127,8 +127,8 @@ def is_written(world: GroupWorld) -> bool:
 
 
 def _is_passed_over(world: GroupWorld, route: HttpRoute) -> bool:
-    """Whether a way back does not wait for an HTTPRoute that would lead to the version which it leaves: somebody else
-    has its requests, and that version does not answer them. What leads to the other one takes its place.
+    """Return whether a way back does not wait for an HTTPRoute that would lead to the version which it leaves: somebody
+    else has its requests, and that version does not answer them. What leads to the other one takes its place.
     """
     moving = world.record.transition
     is_back = moving is not None and moving.kind is TransitionKind.ROLLBACK and not moving.withdrawn
@@ -148,8 +148,8 @@ def awaited_member(world: GroupWorld) -> str:
 
 
 def _is_followed(world: GroupWorld, service: str, member: str) -> bool:
-    """Whether a Service follows a member, or need not now: it can follow none without pods, and traffic that is to
-    leave the version must not wait for them. On the way back it must not stay with the version that is left, either.
+    """Return whether a Service follows a member, or need not now: it can follow none without pods, and traffic that is
+    to leave the version must not wait for them. On the way back it must not stay with the version that is left, either.
     """
     live, moving = world.observed.services.get(service), world.record.transition
     if live is not None and (live.member == member or live.foreign):
@@ -264,7 +264,7 @@ def return_of_override(world: GroupWorld) -> CommitActive | None:
 
 
 def _apply_routes(world: GroupWorld) -> tuple[GroupAction, ...]:
-    """New HTTPRoutes first, alone: where paths move into them, the old ones give these up in a later pass."""
+    """Write new HTTPRoutes first, alone: where paths move into them, the old ones give these up in a later pass."""
     wanted, live = wanted_routes(world), world.observed.routes
     new = [route for route in wanted if route.name not in live]
     differs = (route for route in wanted if route.name in live and live[route.name].route != as_stored(route))
@@ -276,8 +276,9 @@ def _apply_routes(world: GroupWorld) -> tuple[GroupAction, ...]:
 
 
 def _may_come(world: GroupWorld, route: HttpRoute) -> bool:
-    """Whether a new HTTPRoute may be made. While somebody else has one for the same requests, what it leads these to
-    answers first, or has answered: it may be before that one, since of two of the same second the name decides.
+    """Return whether a new HTTPRoute may be made. While somebody else has one for the same requests, what it leads
+    these to answers first, or has answered: it may be before that one, since of two of the same second the name
+    decides.
     """
     own = OwnRoute(route.name, claim_of(route), born=None)
     shared = [each.match for each in rivalries(world.key.namespace, own, world.observed.rivals)]
@@ -287,7 +288,7 @@ def _may_come(world: GroupWorld, route: HttpRoute) -> bool:
 
 
 def _has_answered(world: GroupWorld, member: str) -> bool:
-    """Whether the group has had the Service of a member's service follow some member: none is made before."""
+    """Return whether the group has had the Service of a member's service follow some member: none is made before."""
     live = world.observed.services.get(member.rpartition("-")[0])
     return live is not None and not live.foreign
 
@@ -302,7 +303,7 @@ def _led_services(world: GroupWorld) -> Iterator[GroupAction]:
 
 
 def _delete_routes(world: GroupWorld) -> Iterator[GroupAction]:
-    """What no version needs any more, once all that is wanted is written."""
+    """Yield what no version needs any more, once all that is wanted is written."""
     wanted = {each.name for each in wanted_routes(world)}
     if not wanted <= world.observed.routes.keys():
         return
@@ -312,7 +313,7 @@ def _delete_routes(world: GroupWorld) -> Iterator[GroupAction]:
 
 
 def _delete_services(world: GroupWorld) -> Iterator[GroupAction]:
-    """What nothing leads to any more. A Service stays as long as versions move: the way back may need it."""
+    """Yield what nothing leads to any more. A Service stays as long as versions move: the way back may need it."""
     if world.record.transition is None:
         services = wanted_services(world)
         for service, stable in sorted(world.observed.services.items()):

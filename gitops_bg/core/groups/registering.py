@@ -95,7 +95,7 @@ def _drop_services(world: GroupWorld) -> GroupWorld:
 
 
 def _is_on_the_move(world: GroupWorld, version: str) -> bool:
-    """Whether traffic moves from or to a version, or may go back to it: what it has stays until that is over.
+    """Return whether traffic moves from or to a version, or may go back to it: what it has stays until that is over.
 
     A Gateway that has not taken the last move yet still leads requests to the version that was left.
     """
@@ -113,9 +113,9 @@ def _may_leave(world: GroupWorld, part: Part) -> bool:
 
 
 def _has_successor(world: GroupWorld, part: Part) -> bool:
-    """Whether another service is to answer requests of one that may leave: who answers a request changes by a promotion
-    (decision 36), so that it stays until then. A route that came into the active version is held back as long, and
-    waits for the next one; of the version that Git asks for, it comes with its promotion.
+    """Return whether another service is to answer requests of one that may leave: who answers a request changes by a
+    promotion (decision 36), so that it stays until then. A route that came into the active version is held back as
+    long, and waits for the next one; of the version that Git asks for, it comes with its promotion.
     """
     state, gateway = world.record.state, world.spec.gateway
     active = state.only(VersionStage.ACTIVE)
@@ -318,7 +318,7 @@ def _with_services(world: GroupWorld, name: str, version: DesiredVersion) -> Gro
 
 
 def _has(state: GroupState, service: str, version: str, *, pods: bool) -> bool:
-    """Whether the state has a service that was deployed in a version, with pods if it shall have some."""
+    """Return whether the state has a service that was deployed in a version, with pods if it shall have some."""
     parts = state.endpoints if pods else state.registrations
     return any((each.service, each.initial_version) == (service, version) for each in parts)
 

@@ -85,8 +85,8 @@ def go_back_still(world: GroupWorld) -> GroupWorld:
 
 
 def _serving_all_the_same(world: GroupWorld, version: str, *, is_behind: bool) -> GroupWorld:
-    """The group where the ledger cannot speak against what serves: what main names is on hold no longer. That it was
-    bad is over as well where it came to serve since.
+    """Return the group where the ledger cannot speak against what serves: what main names is on hold no longer. That it
+    was bad is over as well where it came to serve since.
     """
     digest = world.digest_of(version)
     if world.spec.active == version and world.record.held(digest) is not None:
@@ -119,7 +119,7 @@ def _without_answered_override(world: GroupWorld) -> GroupWorld:
 
 
 def _without_override(world: GroupWorld) -> GroupWorld:
-    """The group without its override; the ledger is told where it knows that main refused the commit."""
+    """Return the group without its override; the ledger is told where it knows that main refused the commit."""
     override = world.record.override
     world = replace(world, record=world.record.without_override())
     if override is None or not override.diverged:
@@ -194,7 +194,7 @@ def aborting(record: GroupRecord, asked_for: str, may_go_back: Callable[[str], b
 
 
 def _fallback(record: GroupRecord) -> str:
-    """The version before, while the one that serves is judged still."""
+    """Return the version before, while the one that serves is judged still."""
     run = record.analyses.run(AnalysisStage.POST)
     is_judged = run is not None and (run.running or run.paused)
     return run.fallback if is_judged and run is not None else ""
@@ -251,8 +251,8 @@ def retry_version(world: GroupWorld, asked: Source, retry: Retry) -> GroupWorld:
 
 
 def _without_checks(world: GroupWorld, digest: str) -> GroupWorld:
-    """The group without what was found of a version before its promotion and what hooks said of it, and with a new
-    analysis of what serves where the last one could not tell, or found it bad.
+    """Return the group without what was found of a version before its promotion and what hooks said of it, and with a
+    new analysis of what serves where the last one could not tell, or found it bad.
     """
     state, analyses = world.record.hook_state, world.record.analyses
     serves = world.record.state.stage(version_in(digest)) is VersionStage.ACTIVE

@@ -258,7 +258,7 @@ def _hosts(match: RouteMatch, hosts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _of_host(host: str) -> tuple[int, int]:
-    """How specific a host is: a name before a wildcard, the longer one first."""
+    """Return how specific a host is: a name before a wildcard, the longer one first."""
     return (0 if not host else 1 if host.startswith("*.") else 2), len(host)
 
 
@@ -275,13 +275,13 @@ def _same_method(one: RouteMatch, other: RouteMatch) -> bool:
 
 
 def _same_headers(one: RouteMatch, other: RouteMatch) -> bool:
-    """Whether a request can have the headers of both."""
+    """Return whether a request can have the headers of both."""
     mine = {name.lower(): value for name, value in one.headers}
     return all(mine.get(name.lower(), value) == value for name, value in other.headers)
 
 
 def _same_path(one: RouteMatch, other: RouteMatch) -> bool:
-    """Whether a request can have the path of both."""
+    """Return whether a request can have the path of both."""
     kinds = {one.kind, other.kind}
     if PathKind.REGEX in kinds:
         return _may_share(one, other)
@@ -298,15 +298,15 @@ def _is_below(path: str, prefix: str) -> bool:
 
 
 def _may_share(one: RouteMatch, other: RouteMatch) -> bool:
-    """Whether two paths, one of which is a regular expression, may be for the same request, told from what both begin
-    with.
+    """Return whether two paths, one of which is a regular expression, may be for the same request, told from what both
+    begin with.
     """
     mine, theirs = _head(one), _head(other)
     return mine.startswith(theirs) or theirs.startswith(mine)
 
 
 def _head(match: RouteMatch) -> str:
-    """The text with which every path of a match begins."""
+    """Return the text with which every path of a match begins."""
     if match.kind is not PathKind.REGEX:
         return match.path.rstrip("/")
     found = _SPECIAL.search(match.path)
@@ -408,7 +408,7 @@ def _headed_rules(gateway: GroupGateway, headed: _Headed) -> Iterator[HostRule]:
 
 
 def _rules_of_route(gateway: GroupGateway, route: Route, version: str) -> Iterator[HostRule]:
-    """One rule; of a route that rewrites its prefix, one for each match, as the Gateway API demands."""
+    """Yield the rule; of a route that rewrites its prefix, one for each match, as the Gateway API demands."""
     to: Backend | Deny = gateway.deny
     if route.allowed:
         to = Backend(f"{route.service}-{route.initial_version}", route.port)

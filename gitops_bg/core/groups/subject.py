@@ -48,7 +48,7 @@ def place(world: GroupWorld, version: str) -> tuple[int, str]:
 
 
 def _policed(world: GroupWorld, version: str) -> Iterator[tuple[str, MemberPolicing]]:
-    """The services of a version that policies are for, by the name of their app."""
+    """Yield the services of a version that policies are for, by the name of their app."""
     for place in world.record.state.endpoints:
         name = member_name(place.service, place.initial_version)
         asked = world.desired.policing.get(name) if place.version == version else None
@@ -157,8 +157,8 @@ class GroupSubject:
         return before.rollout if before is not None else next(asked, record.rollout + 1)
 
     def is_current(self, run: AnalysisRun) -> bool:
-        """A verdict before promotion is for one content, and only until group.yaml names another version: to
-        name it again measures again. A verdict after it is for as long as the version serves.
+        """Return whether a verdict counts: before promotion for one content, and only until group.yaml names another
+        version (to name it again measures again); after it for as long as the version serves.
         """
         version = version_of(run)
         is_asked_for = self.world.spec.active == version and run.digest == self.world.digest_of(version)
@@ -206,11 +206,11 @@ class GroupSubject:
         return members_healthy(self.world, version_in(digest)).open
 
     def is_shown(self, _: str) -> bool:
-        """A version answers under its own name."""
+        """Return True: a version answers under its own name."""
         return True
 
     def is_in_preview(self, _: str) -> bool:
-        """A version answers under its own name."""
+        """Return True: a version answers under its own name."""
         return True
 
     def waits_only_for_hooks(self) -> bool:
@@ -230,7 +230,7 @@ class GroupSubject:
         return is_asked_for and run.digest == self.world.digest_of(version)
 
     def retry_hint(self, digest: str) -> str:
-        """Another content is asked about anew, and the same one once somebody asked for another version."""
+        """Say what asks anew: another content does, and the same one once somebody asked for another version."""
         return f"to ask anew, {retry_hint(self.world, version_in(digest))}"
 
     def answer(self, run: AnalysisRun) -> str:
@@ -240,15 +240,15 @@ class GroupSubject:
         return f"to measure anew, {retry_hint(self.world, version_of(run))}"
 
     def awaits_before(self, _: str) -> str:
-        """A version of a group is measured under its own name."""
+        """Say what a measurement waits for: a version of a group is measured under its own name."""
         return "begins when every service is healthy, and nobody suspends the group"
 
     def awaits_after(self) -> str:
-        """It begins when requests have moved."""
+        """Say what it waits for: it begins when requests have moved."""
         return "begins when the Gateway has taken the routes"
 
     def arrival(self) -> datetime | None:
-        """A Gateway may refuse the routes for ever."""
+        """Return when a measurement begins at the latest: a Gateway may refuse the routes for ever."""
         return latest_start(self.world)
 
     def hold(self, digest: str) -> Hold | None:
@@ -371,7 +371,7 @@ class ActingGroup(GroupSubject):
         return leave_version(self.world, active, version_in(to), cause, reason, by)
 
     def release(self, _: AnalysisRun) -> GroupWorld:
-        """The legacy version keeps its pods until another promotion."""
+        """Leave all as it is: the legacy version keeps its pods until another promotion."""
         return self.world
 
 

@@ -84,24 +84,24 @@ def versions_of(members: Iterable[str]) -> tuple[str, ...]:
 
 
 def _its_own(world: GroupWorld, version: str) -> frozenset[str]:
-    """The services whose Service follows a version."""
+    """Return the services whose Service follows a version."""
     return frozenset(
         service for service, member in _services_that_follow(world) if member == member_name(service, version)
     )
 
 
 def _led_to(world: GroupWorld) -> frozenset[str]:
-    """The members that get requests without the header by HTTPRoutes."""
+    """Return the members that get requests without the header by HTTPRoutes."""
     return frozenset[str]().union(*led_by_default(_routes(world), _attached(world)).values())
 
 
 def _by_ledger(world: GroupWorld) -> LedgerMemory:
-    """What the ledger says; nothing, where nobody has read it."""
+    """Return what the ledger says; nothing, where nobody has read it."""
     return world.observed.memory or LedgerMemory()
 
 
 def _overtaken(world: GroupWorld, version: str) -> frozenset[str]:
-    """The services with pods in the folder of a version whose Service follows an older one."""
+    """Return the services with pods in the folder of a version whose Service follows an older one."""
     followed = {
         service: version_number(member.removeprefix(f"{service}-")) for service, member in _services_that_follow(world)
     }
@@ -112,8 +112,8 @@ def _overtaken(world: GroupWorld, version: str) -> frozenset[str]:
 
 
 def _led_to_by_nothing(world: GroupWorld) -> frozenset[str]:
-    """The versions between the legacy one and the one that serves, nothing of which serves: they were rolled back and
-    left behind, so that a rollback leads past them.
+    """Return the versions between the legacy one and the one that serves, nothing of which serves: they were rolled
+    back and left behind, so that a rollback leads past them.
 
     The legacy version is the one before that routes name in a header, else the one of the ledger; what is older was
     archived. Where somebody has changed a route of the group, or none names such a version, and the ledger knows of
@@ -134,14 +134,14 @@ def _led_to_by_nothing(world: GroupWorld) -> frozenset[str]:
 
 
 def _routes(world: GroupWorld) -> tuple[HttpRoute, ...]:
-    """The group's HTTPRoutes; none where one of them says what no agent writes."""
+    """Return the group's HTTPRoutes; none where one of them says what no agent writes."""
     own = [each.route for each in world.observed.routes.values() if not each.foreign]
     known = tuple(route for route in own if route is not None)
     return known if len(known) == len(own) else ()
 
 
 def _attached(world: GroupWorld) -> GroupGateway | None:
-    """Where the live routes are attached, whatever group.yaml says by now."""
+    """Return where the live routes are attached, whatever group.yaml says by now."""
     return attached_at(world.key, world.observed.routes.values(), world.spec.gateway)
 
 
@@ -176,7 +176,7 @@ def why_unknown(world: GroupWorld) -> str:
 
 
 def _either(world: GroupWorld) -> str:
-    """What Services, routes and ledger leave open about the version that Git asks for; empty: nothing.
+    """Return what Services, routes and ledger leave open about the version that Git asks for; empty: nothing.
 
     Where Git asks for an older one, requests go to that in any case.
     """
@@ -198,7 +198,7 @@ def _either(world: GroupWorld) -> str:
 
 
 def _without_folder(world: GroupWorld) -> str:
-    """Which service serves on without a folder; empty where none does."""
+    """Return which service serves on without a folder; empty where none does."""
     there = {
         member_name(service, name)
         for name, version in world.desired.versions.items()
@@ -216,7 +216,7 @@ def _without_folder(world: GroupWorld) -> str:
 
 
 def _services_that_follow(world: GroupWorld) -> Iterator[tuple[str, str]]:
-    """Each own Service that follows a member, or did last, with that member."""
+    """Yield each own Service that follows a member, or did last, with that member."""
     for service, each in sorted(world.observed.services.items()):
         if each.followed and not each.foreign:
             yield service, each.followed
@@ -274,7 +274,7 @@ def why_not_succeeded(world: GroupWorld) -> str:
 
 
 def _to_succeed(world: GroupWorld) -> FormerGroup | None:
-    """The former name of a group that remembers nothing."""
+    """Return the former name of a group that remembers nothing."""
     return next((each for each in world.observed.formers if is_lost(world) and _is_same(world, each)), None)
 
 
@@ -313,7 +313,7 @@ def _objects(former: FormerGroup) -> Iterator[GroupAction]:
 
 
 def _is_same(world: GroupWorld, former: FormerGroup) -> bool:
-    """Whether all that serves in a former group lies in the folder of this one."""
+    """Return whether all that serves in a former group lies in the folder of this one."""
     serving = _members_serving(former)
     return bool(serving) and serving <= _own_members(world)
 

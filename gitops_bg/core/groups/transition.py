@@ -70,7 +70,7 @@ def follow_active(world: GroupWorld) -> GroupWorld:
 
 
 def _why_other(world: GroupWorld) -> str:
-    """Why a move to another version than the one that is wanted is taken back."""
+    """Return why a move to another version than the one that is wanted is taken back."""
     override = world.record.override
     if override is None:
         return f"group.yaml asks for {world.wanted}"
@@ -114,7 +114,7 @@ def _left_and(world: GroupWorld, version: str) -> tuple[str, ...]:
 
 
 def _deleted_hint(world: GroupWorld, version: str) -> str:
-    """What to do about a version that is no candidate any more; empty where it has not been deleted."""
+    """Return what to do about a version that is no candidate any more; empty where it has not been deleted."""
     if all(each.name != version for each in world.record.deleted):
         return ""
     return f"{version} was deleted when another version became active: change a file in its folder to have it back"
@@ -260,7 +260,7 @@ def _finished(world: GroupWorld, moving: Transition) -> GroupWorld:
 
 
 def _is_accepted(world: GroupWorld, moving: Transition) -> bool:
-    """Whether a step is done: on the way back, once it is written (I6).
+    """Return whether a step is done: on the way back, once it is written (I6).
 
     A promotion waits for the Gateway, also for backends that it does not find, unless a member that does not answer
     explains it.
@@ -271,7 +271,9 @@ def _is_accepted(world: GroupWorld, moving: Transition) -> bool:
 
 
 def _awaits_gateway_status(world: GroupWorld, since: datetime) -> bool:
-    """Whether a Gateway has said nothing of some route yet, or has not found what a promotion brings, and may still."""
+    """Return whether a Gateway has said nothing of some route yet, or has not found what a promotion brings, and may
+    still.
+    """
     silent = any(live.accepted is None and not live.foreign for live in world.observed.routes.values())
     moving = world.record.transition
     silent = silent or (moving is not None and not moving.goes_back and any(unresolved(world)))

@@ -194,7 +194,8 @@ class GroupWorld:
         return replace(state, routes=tuple(routes))
 
     def _port(self, route: Route, before: int | None) -> int:
-        """The port that a route leads to: Git's once the Service has it, else the one ``before``, else its only one.
+        """Return the port that a route leads to: Git's once the Service has it, else the one ``before``, else its only
+        one.
 
         Ports come to a Service, and go, with the pods that serve them, as with an app's own route (decision 38).
         """
@@ -263,13 +264,13 @@ def with_routes(state: GroupState, desired: DesiredGroup) -> GroupState:
 
 
 def _place_of(route: Route) -> tuple[str, str, RouteMatch]:
-    """What stays of a route, whatever version it serves in."""
+    """Return what stays of a route, whatever version it serves in."""
     return route.service, route.initial_version, route.match
 
 
 def _held_back(state: GroupState, held: Iterable[tuple[Route, Route]]) -> GroupState:
-    """The state without what is held back: what has its requests keeps them, also where Git gives them up, and is not
-    left behind in another version as well.
+    """Return the state without what is held back: what has its requests keeps them, also where Git gives them up, and
+    is not left behind in another version as well.
     """
     pairs = tuple(held)
     new, before = {route for route, _ in pairs}, {_place_of(was): was for _, was in pairs}
@@ -326,7 +327,9 @@ def _routes_without_folder(state: GroupState, desired: DesiredGroup) -> Iterator
 
 
 def _version_that_keeps(state: GroupState, place: Endpoint) -> str:
-    """The version that keeps a route which a newer service has taken over: the one before, or where it was born."""
+    """Return the version that keeps a route which a newer service has taken over: the one before, or where it was
+    born.
+    """
     legacy = state.only(VersionStage.LEGACY)
     is_active = state.stage(place.version) is VersionStage.ACTIVE
     served = legacy and version_number(place.initial_version) <= version_number(legacy)
@@ -350,8 +353,8 @@ _MOST_NAMED = 3
 
 
 def members_healthy(world: GroupWorld, version: str) -> GateResult:
-    """Every service that the version brings runs what its folder says, at today's size: one that fails stops
-    all. A version without any cannot be judged, by nobody: no policy, analysis or approval is about it.
+    """Require that every service which the version brings runs what its folder says, at today's size: one that fails
+    stops all. A version without any cannot be judged, by nobody: no policy, analysis or approval is about it.
     """
     if not any(brought_by(world, version)):
         remedy = f"add the folder of a service to {version}/"
@@ -366,7 +369,7 @@ def members_healthy(world: GroupWorld, version: str) -> GateResult:
 
 
 def members_available(world: GroupWorld, version: str) -> GateResult:
-    """Every service that the version brought has pods that answer; a rollback waits for no more (I1)."""
+    """Require that every service which the version brought has pods that answer; a rollback waits for no more (I1)."""
     gone = [
         f"{member_name(each.service, each.initial_version)} has no pod that answers"
         for each in brought_by(world, version)

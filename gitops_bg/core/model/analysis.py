@@ -408,7 +408,7 @@ class Analyses:
         return 1 + max((run.attempt for run in runs), default=0)
 
     def with_run(self, run: AnalysisRun, now: datetime) -> "Analyses":
-        """These with a run as the last of its stage; the one that it replaces is a past one then."""
+        """Return these with a run as the last of its stage; the one that it replaces is a past one then."""
         last = self.run(run.stage)
         others = tuple(one for one in self.runs if one.stage is not run.stage)
         replaced = last is not None and (last.rollout, last.attempt) != (run.rollout, run.attempt)
@@ -416,12 +416,12 @@ class Analyses:
         return Analyses((*others, run), past)
 
     def without_run(self, run: AnalysisRun, now: datetime) -> "Analyses":
-        """These with a run among the past ones."""
+        """Return these with a run among the past ones."""
         return Analyses(tuple(one for one in self.runs if one != run), self._with_past(run, now))
 
     def within(self, good: int, others: int, is_known: Callable[[AnalysisRun], bool] = lambda _: True) -> "Analyses":
-        """These without the oldest past runs beyond the limits, also after they were lowered, and without those of
-        which nobody knows the version any more.
+        """Return these without the oldest past runs beyond the limits, also after they were lowered, and without those
+        of which nobody knows the version any more.
         """
         room = {True: good, False: others}
         characters, kept = MOST_CHARACTERS, []

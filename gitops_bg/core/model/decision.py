@@ -345,13 +345,13 @@ def _without_notes(saved: Record, record: Record) -> Record:
 
 
 def _git(saved: SeenInGit, git: SeenInGit) -> SeenInGit:
-    """What Git says, without that an offer is gone, and without a main that says the same of the app."""
+    """Return what Git says, without that an offer is gone, and without a main that says the same of the app."""
     main = replace(git.main, commit=saved.main.commit)
     return replace(git, main=main, offered=git.offered or saved.offered)
 
 
 def _version(saved: Version | None, version: Version) -> Version:
-    """A version, without that the endpoints have followed since."""
+    """Return a version, without that the endpoints have followed since."""
     return version if saved is None or saved.routed_at else replace(version, routed_at=None)
 
 

@@ -158,7 +158,7 @@ def is_genuine(snapshot: Snapshot) -> bool:
 
 
 def _fingerprint(snapshot: Snapshot) -> bytes:
-    """A hash of text, configuration and digest: nobody can make another snapshot with the same one."""
+    """Return a hash of text, configuration and digest: nobody can make another snapshot with the same one."""
     named = json.dumps(
         [snapshot.digest, snapshot.workload, [[ref.kind, ref.name, ref.digest] for ref in snapshot.configuration]]
     )

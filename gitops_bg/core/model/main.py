@@ -83,7 +83,7 @@ class Unread:
     """When it was read last, in UTC."""
 
     def __str__(self) -> str:
-        """The sentence for status, log and errors.
+        """Return the sentence for status, log and errors.
 
         >>> from datetime import UTC
         >>> str(Unread("no route to host", commit="0123456789abcdef", read_at=datetime(2026, 3, 1, 12, tzinfo=UTC)))

@@ -267,12 +267,12 @@ def preceded(statements: Statements, by: Iterable[Statement]) -> Statements:
 
 
 def _about(statements: Statements, digest: str) -> list[Statement]:
-    """What was said against a version, and in answer to that."""
+    """Return what was said against a version, and in answer to that."""
     return [one for one in statements if one.digest == digest and one.says is not Says.WANTED]
 
 
 def _last(statements: Statements) -> dict[str, Statement]:
-    """The last of these, by version."""
+    """Return the last of these, by version."""
     return {one.digest: one for one in statements if one.says is not Says.WANTED}
 
 

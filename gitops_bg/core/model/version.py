@@ -201,7 +201,7 @@ class PodMetadata:
     """Annotations."""
 
     def __str__(self) -> str:
-        """The metadata as it stands in a sentence.
+        """Return the metadata as it stands in a sentence.
 
         >>> str(PodMetadata((("role", "active"),))), str(PodMetadata())
         ('role=active', 'no metadata of a role')

@@ -65,7 +65,9 @@ def route_actions(
 
 
 def _replacement_reason(world: World, beside: AuxiliaryObject, ports: BackendPorts) -> str:
-    """Why the route beside the live one is to be written; empty where it is as it shall be, or cannot be ours."""
+    """Return why the route beside the live one is to be written; empty where it is as it shall be, or cannot be
+    ours.
+    """
     view = world.auxiliary_object(beside)
     if view is None:
         return "a Gateway is asked first whether it takes what Git says"
@@ -98,14 +100,14 @@ def _waited_long(world: World) -> bool:
 
 
 def _version_named(world: World) -> str:
-    """The version that the preview Service leads to and is to lead to."""
+    """Return the version that the preview Service leads to and is to lead to."""
     service, digest = world.observed.preview_service, world.record.routing.preview
     return digest if service is not None and digest and service.digest == short(digest) else ""
 
 
 def _ports(world: World, route: AppRoute, view: AuxiliaryView | None) -> BackendPorts | None:
-    """The port of each Service that the route leads to; None while one of them is not ready for it. It leads to no
-    preview Service of somebody else's, and live traffic does not wait for that one.
+    """Return the port of each Service that the route leads to; None while one of them is not ready for it. It leads to
+    no preview Service of somebody else's, and live traffic does not wait for that one.
 
     Ports come to a Service, and go, with the version that serves them: the port of Git counts once the Service has it.
     """
@@ -137,15 +139,15 @@ def auxiliary_actions(world: World) -> tuple[ClusterAction, ...]:
 
 
 def _given_up(world: World) -> Iterator[ClusterAction]:
-    """The routes of owners that left main, whose requests the app answers now."""
+    """Yield the routes of owners that left main, whose requests the app answers now."""
     for rival in formers_to_end(world):
         why = f"{rival.owner} left main, and {world.spec.app.name} answers its requests"
         yield DeleteAuxiliaryObject(AuxiliaryObject(HTTP_ROUTE, rival.name), why, owner=rival.owner)
 
 
 def _led_otherwise(world: World) -> Iterator[ClusterAction]:
-    """The route of an app that got another name goes as soon as the one under that name is there: two that lead alike
-    would not do so for long, and a Gateway prefers the older one.
+    """Yield the route of an app that got another name goes as soon as the one under that name is there: two that lead
+    alike would not do so for long, and a Gateway prefers the older one.
     """
     for one in own_routes(world) if world.left_main and is_led_otherwise(world) else ():
         view = world.auxiliary_object(one)
@@ -164,7 +166,8 @@ def _branch_points(world: World) -> Iterator[ClusterAction]:
 
 
 def _is_in_use(world: World, auxiliary_object: AuxiliaryObject) -> bool:
-    """Whether pods of a remembered version may refer to the object by name: then it stays, so that a rollback works.
+    """Return whether pods of a remembered version may refer to the object by name: then it stays, so that a rollback
+    works.
 
     Read from the text of the template, which may match a name too many, never one too few.
     """
@@ -175,8 +178,8 @@ def _is_in_use(world: World, auxiliary_object: AuxiliaryObject) -> bool:
 
 
 def _leads_until_another_does(world: World, auxiliary_object: AuxiliaryObject) -> bool:
-    """Whether it is the route of before, of another kind, or the one that was beside the live one, and no Gateway has
-    taken what takes its place yet.
+    """Return whether it is the route of before, of another kind, or the one that was beside the live one, and no
+    Gateway has taken what takes its place yet.
     """
     route = world.desired.route
     if route is None or auxiliary_object.kind not in ROUTES:

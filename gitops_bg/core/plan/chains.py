@@ -54,7 +54,7 @@ def stands_alone(action: object) -> bool:
 
 
 def _digest(action: ClusterAction) -> str | None:
-    """The version whose workload an action writes to, or that it leads a Service to."""
+    """Return the version whose workload an action writes to, or that it leads a Service to."""
     match action:
         case CreateReplicaSet():
             return action.snapshot.digest
@@ -67,7 +67,7 @@ def _digest(action: ClusterAction) -> str | None:
 
 
 def _uses(action: ClusterAction, copy: ApplyConfiguration) -> bool:
-    """Whether an action gives a version pods that need a copy."""
+    """Return whether an action gives a version pods that need a copy."""
     if isinstance(action, CreateReplicaSet):
         return copy.ref in action.snapshot.configuration
     return isinstance(action, ScaleReplicaSet) and action.number == copy.number and action.replicas > action.current
@@ -83,7 +83,7 @@ def _leads_live_traffic(action: ClusterAction) -> bool:
 
 
 def _removes_pods(action: ClusterAction) -> bool:
-    """Whether there are fewer pods after an action, or less that pods need."""
+    """Return whether there are fewer pods after an action, or less that pods need."""
     if isinstance(action, ScaleReplicaSet | ScaleDeployment):
         return action.replicas < action.current
     return isinstance(action, DeleteReplicaSet | DeleteConfiguration | EvictPod)

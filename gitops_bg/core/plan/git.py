@@ -113,8 +113,8 @@ def _own_promotion(world: World, candidate: Version, reason: str) -> GitAction |
 
 
 def _waits_its_turn(world: World) -> bool:
-    """Whether the candidate waits for the version that ``primary.yaml`` names (DESIGN §4); no longer once that has
-    failed.
+    """Return whether the candidate waits for the version that ``primary.yaml`` names (DESIGN §4); no longer once that
+    has failed.
     """
     return world.incoming is not None and not world.incoming.failure
 
@@ -136,8 +136,8 @@ def _origin(version: Version | None) -> tuple[str, int | None]:
 
 
 def _is_offered(world: World, wanted: OfferPromotion, branch: PromotionBranch | None) -> bool:
-    """Whether the branch already offers ``wanted``, even where main writes its digest with a prefix unknown to the
-    record.
+    """Return whether the branch already offers ``wanted``, even where main writes its digest with a prefix unknown to
+    the record.
 
     What the agent itself offered is one commit on top of main (DESIGN §3): where main has dropped what it stands on, by
     a rewrite that somebody accepted, its merge would bring all of that back.
@@ -168,7 +168,8 @@ def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | N
 
 
 def _may_withdraw(world: World, branch: PromotionBranch) -> bool:
-    """Whether this cluster may delete what it does not want: all clusters that follow the folder share the branch.
+    """Return whether this cluster may delete what it does not want: all clusters that follow the folder share the
+    branch.
 
     What another one, or a person, offers goes once main's target no longer names it; what follows another cluster's
     traffic, once main has another ``primary.yaml``. Else one would offer, and the other delete, for ever.

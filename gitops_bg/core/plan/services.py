@@ -156,7 +156,7 @@ def _switches(
 
 
 def _may_move(world: World, view: ServiceView) -> bool:
-    """Whether a switch may write to a Service: it is ours, or the app's file agrees to take it over."""
+    """Return whether a switch may write to a Service: it is ours, or the app's file agrees to take it over."""
     return view.ours or may_take_over(world, view)
 
 
@@ -181,7 +181,7 @@ def _switch(world: World, switch: Switch, version: Version, name: str, service: 
 
 
 def _astray(world: World) -> Iterator[tuple[str, ServiceView]]:
-    """The active Services of ours that lead elsewhere, and are to be led back now."""
+    """Yield the active Services of ours that lead elsewhere, and are to be led back now."""
     routing = world.record.routing
     for name, view in world.active_services:
         if view is None or not view.ours or view.digest == short(routing.traffic):
@@ -191,7 +191,7 @@ def _astray(world: World) -> Iterator[tuple[str, ServiceView]]:
 
 
 def _may_lead_back(world: World, view: ServiceView) -> bool:
-    """Whether a Service may be led back: not while a switch is decided, which changes it itself.
+    """Return whether a Service may be led back: not while a switch is decided, which changes it itself.
 
     One that is withdrawn can still come true, but not at a Service with its mark, which refuses its writes for good:
     that one waits for no other. While the app is suspended, only what moved half-way goes back.
@@ -205,8 +205,8 @@ def _may_lead_back(world: World, view: ServiceView) -> bool:
 
 
 def _is_withdrawn(world: World, switch: Switch) -> bool:
-    """Whether live traffic is to stay at what a withdrawn switch was to leave: not where what comes instead is another
-    switch to the same version, nor where that was to be left for being bad.
+    """Return whether live traffic is to stay at what a withdrawn switch was to leave: not where what comes instead is
+    another switch to the same version, nor where that was to be left for being bad.
     """
     if switch.switch_kind is SwitchKind.ROLLBACK:
         return world.desired_digest == switch.from_digest
@@ -220,8 +220,8 @@ def _repair(world: World, name: str, view: ServiceView) -> RepairSelector:
 
 
 def _ports_to_follow(world: World, name: str, view: ServiceView) -> str:
-    """The ports that go with the selector: none where the live version serves those that are there, because the API
-    server may refuse what Git says by now.
+    """Return the ports that go with the selector: none where the live version serves those that are there, because the
+    API server may refuse what Git says by now.
     """
     active = world.active
     if active is None or not unservable(world.snapshot(active).text, view.ports):
@@ -243,8 +243,8 @@ def _keep(world: World, role: str, name: str, service: ServiceView | None, diges
 
 
 def _is_due(world: World, name: str, service: ServiceView | None) -> bool:
-    """Whether a Service may be written now. One that is gone is made anew only while live traffic is to stay here: else
-    whoever it goes to is about to make it.
+    """Return whether a Service may be written now. One that is gone is made anew only while live traffic is to stay
+    here: else whoever it goes to is about to make it.
     """
     if service is None:
         goes_away = moves_no_more(world) or world.record.moved_at is not None

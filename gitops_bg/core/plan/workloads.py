@@ -165,7 +165,7 @@ def _scaled(version: Version, current: int, size: int, reason: str, serving: boo
 
 
 def _anti_affinity(world: World) -> AntiAffinityTerm | None:
-    """The version whose nodes a new version avoids.
+    """Return the version whose nodes a new version avoids.
 
     Never applied to one that served before: nothing may slow a rollback (I6).
     """
@@ -174,7 +174,7 @@ def _anti_affinity(world: World) -> AntiAffinityTerm | None:
 
 
 def _needs_repair(world: World, version: Version, view: ReplicaSetView) -> bool:
-    """Whether the ReplicaSet differs from its version, the snapshot to repair it is known, and that is due."""
+    """Return whether the ReplicaSet differs from its version, the snapshot to repair it is known, and that is due."""
     differs = view.drifted or view.min_ready_seconds != world.spec.min_ready_seconds
     return differs and bool(world.snapshot(version).text) and repair_is_due(world, REPLICA_SET, view.name)
 
@@ -220,8 +220,8 @@ def _delete_unknown(world: World) -> list[ClusterAction]:
 
 
 def _in_the_way(world: World, version: Version) -> bool:
-    """Whether a version without a ReplicaSet must wait for one: a former one of it that is being deleted, or one that
-    is not ours and has its name. A new version also waits where Services could not tell its pods from another's.
+    """Return whether a version without a ReplicaSet must wait for one: a former one of it that is being deleted, or one
+    that is not ours and has its name. A new version also waits where Services could not tell its pods from another's.
     """
     if is_new(world, version) and has_twin(world, version):
         return True
@@ -253,14 +253,14 @@ def prune_copies(world: World) -> tuple[ClusterAction, ...]:
 
 
 def _gets_first_pods(world: World, version: Version) -> bool:
-    """Whether a version that uses configuration gets its first pods here, or has not served with them yet."""
+    """Return whether a version that uses configuration gets its first pods here, or has not served with them yet."""
     return bool(version.snapshot.configuration) and is_new(world, version) and wanted_size(world, version) > 0
 
 
 def _missing(
     world: World, versions: Iterable[Version], made: tuple[ApplyConfiguration, ...] = ()
 ) -> tuple[ApplyConfiguration, ...]:
-    """The missing copies, each once, for the newest of the versions that use it."""
+    """Return the missing copies, each once, for the newest of the versions that use it."""
     done = {action.ref for action in made}
     used = ((ref, version) for version in versions for ref in version.snapshot.configuration)
     wanted = {ref: version for ref, version in used if ref not in done}
@@ -277,7 +277,7 @@ def _missing(
 
 
 def _would_be_seen(world: World, version: Version, ref: ConfigurationRef) -> bool:
-    """Whether a missing copy can be told from an existing one.
+    """Return whether a missing copy can be told from an existing one.
 
     A copy of a kind that the agent may not list is created once: with the ReplicaSet that uses it.
     """
@@ -310,6 +310,8 @@ def _in_git(world: World) -> tuple[Snapshot, ...]:
 
 
 def _all_known(world: World) -> bool:
-    """Whether every ReplicaSet belongs to a version of the record: what another one uses is not known for sure."""
+    """Return whether every ReplicaSet belongs to a version of the record: what another one uses is not known for
+    sure.
+    """
     known = {version.digest for version in world.record.versions}
     return all(view.snapshot.digest in known for view in world.observed.replica_sets)

@@ -64,7 +64,7 @@ def analysis_passed(asked: Round[Subject], coming: str) -> Iterator[Condition]:
 
 
 def _not_begun(asked: Round[Subject], coming: str, run: AnalysisRun | None) -> str:
-    """That the analysis of what is on its way has not begun, or that of what serves; or empty."""
+    """Say that the analysis of what is on its way has not begun, or that of what serves; or empty."""
     is_asked_for = bool(coming and asked.serving) and asked.before is not None
     if is_asked_for and (run is None or run.rollout < asked.of.rollout(coming)):
         return f"{AnalysisStage.PRE.called} of {asked.of.title(coming)} has not begun"
@@ -105,7 +105,7 @@ def ledger_trusted(
 
 
 def _behind(record: Delivery, seen: tuple[str, int] | None, kind: SubjectKind) -> str:
-    """That the ledger lost what it had. Positions of another epoch cannot be compared."""
+    """Say that the ledger lost what it had. Positions of another epoch cannot be compared."""
     if seen is None or seen[0] not in ("", record.epoch):
         return ""
     sequence, told = seen[1], record.sequence - len(record.ledger)

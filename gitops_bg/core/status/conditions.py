@@ -68,7 +68,7 @@ _WHAT_TO_DO = (
 
 
 def _selected_once_up(world: World) -> str:
-    """That Services which the app does not name have pods that nobody promoted, or would have them."""
+    """Say that Services which the app does not name have pods that nobody promoted, or would have them."""
     found = exposures(world)
     more = f"; and {len(found) - _MOST} more Services" if len(found) > _MOST else ""
     return f"{'; '.join(map(_exposed_service, found[:_MOST]))}{more}: {_WHAT_TO_DO}" if found else ""
@@ -84,7 +84,7 @@ def _services_unreadable(world: World) -> str:
 
 
 def _exposed_service(exposure: Exposure) -> str:
-    """One Service, as `Exposed` names it.
+    """Return one Service, as `Exposed` names it.
 
     The selector is what somebody else wrote, of Kubernetes' alphabet and length.
     """
@@ -139,7 +139,9 @@ def _follows(world: World, former: FormerService) -> str:
 
 
 def _waits(world: World, active: Version, service: str) -> str:
-    """The ports of Git that the live version does not serve, in a sentence; empty where it serves all of them."""
+    """Return the ports of Git that the live version does not serve, in a sentence; empty where it serves all of
+    them.
+    """
     said = next((each.ports for each in world.desired.ports if each.service == service and each.ports), "")
     now = ports_of(world, active, service) if said else ""
     if said == now:
@@ -200,7 +202,7 @@ def _healthy(standing: Standing) -> Condition:
 
 
 def _pull_request(state: PullState) -> Callable[[World], str]:
-    """Whether the pull request is open, or was closed."""
+    """Return whether the pull request is open, or was closed."""
 
     def says(world: World) -> str:
         pull = world.observed.git.pull
@@ -240,13 +242,15 @@ def _invalid_policies(world: World) -> str:
 
 
 def _main_refuses(world: World) -> str:
-    """Why main takes no commit, of an app with something to commit: other apps do not show it while the agent tries."""
+    """Return why main takes no commit, of an app with something to commit: other apps do not show it while the agent
+    tries.
+    """
     has_to_commit = bool(world.candidate or world.record.override) or world.desired.primary is Missing.ABSENT
     return world.observed.git.main_refused if has_to_commit else ""
 
 
 def _clock(word: str, sign: int) -> Callable[[World], str]:
-    """That the clocks differ. The skew itself is a metric: a message that changes each second would be a write each
+    """Say that the clocks differ. The skew itself is a metric: a message that changes each second would be a write each
     second.
     """
     said = f"the API server's clock is some seconds or more {word} the agent's"

@@ -77,7 +77,7 @@ def deadlines_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Deadline,
 
 
 def _ahead(world: World, shut: list[GateResult]) -> Iterator[Deadline]:
-    """The shut gates of the next version."""
+    """Yield the shut gates of the next version."""
     concerned = world.incoming or world.record.version(world.target_digest) or world.active
     for gate in shut:
         until = gate.until
@@ -87,13 +87,13 @@ def _ahead(world: World, shut: list[GateResult]) -> Iterator[Deadline]:
 
 
 def _late_at(world: World, version: Version) -> datetime | None:
-    """When a version on its way fails by its progress deadline; None where it has failed, or has no deadline."""
+    """Return when a version on its way fails by its progress deadline; None where it has failed, or has no deadline."""
     deadline = progress_deadline(world, version)
     return deadline if deadline and not version.failure and is_in_flight(world, version) else None
 
 
 def _of_the_app(world: World, told: set[str]) -> Iterator[Deadline]:
-    """What stops the app as a whole, where no version on its way says so; nothing of it stops a rollback."""
+    """Yield what stops the app as a whole, where no version on its way says so; nothing of it stops a rollback."""
     active, away = world.active, _why_git_waits(world)
     if active is None or world.incoming:
         return
@@ -204,7 +204,7 @@ def _adoptions(world: World) -> Iterator[Deadline]:
 
 
 def _waits_for_the_former(world: World) -> bool:
-    """Whether an object beside the versions is still that of the app that this one was before."""
+    """Return whether an object beside the versions is still that of the app that this one was before."""
     adopt, preview = world.spec.adopt, world.observed.preview_service
     if adopt is None or not adopt.app:
         return False
@@ -230,7 +230,7 @@ def _measurements(world: World) -> Iterator[Deadline]:
 
 
 def _hidden(gate: str, reason: str, at: datetime) -> Deadline:
-    """A wait of the app that is not shown, and that a suspension does not stop."""
+    """Return a wait of the app that is not shown, and that a suspension does not stop."""
     return Deadline(gate, None, reason, at, shown=False, while_suspended=True)
 
 
@@ -256,7 +256,7 @@ def waits_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Wait, ...]:
 
 
 def _known(at: datetime | None, wake: datetime | None) -> datetime | None:
-    """The end of a wait, only where the engine decides again by then.
+    """Return the end of a wait, only where the engine decides again by then.
 
     An end that has passed is not shown (nobody measures, Git is unreachable). Nor is one that falls into a suspension
     that stops its clock: nothing would happen then, and nobody would remove it from the status.

@@ -71,7 +71,7 @@ def group_events(before: GroupRecord, after: GroupRecord) -> tuple[Occurrence, .
 
 
 def _of_transition(before: Transition | None, after: Transition | None) -> Iterator[Occurrence]:
-    """That requests begin to move, or go on to where a move that was taken back led."""
+    """Say that requests begin to move, or go on to where a move that was taken back led."""
     if after is None or after.withdrawn:
         return
     source, more = after.source, ""
@@ -95,8 +95,8 @@ def _of_ledger(
     moving: tuple[SwitchKind, datetime] | None,
     traces: Mapping[int, "_Trace"] = _UNTRACED,
 ) -> Iterator[Occurrence]:
-    """New entries, with the movement of live traffic that was under way; and numbers that were skipped: the ledger
-    claims to have those entries (``core.delivery.ledger``).
+    """Yield new entries, with the movement of live traffic that was under way; and numbers that were skipped: the
+    ledger claims to have those entries (``core.delivery.ledger``).
     """
     for entry in new_entries(before, after):
         reason, trace = EVENTS[entry.event].reason, traces.get(entry.rollout)
@@ -126,7 +126,9 @@ def entry_message(entry: LedgerEntry) -> str:
 
 
 def _of_history(before: str, after: str) -> Iterator[Occurrence]:
-    """That main lacks what was seen of it, at once, and that this is over: the ledger waits to see whether it lasts."""
+    """Say that main lacks what was seen of it, at once, and that this is over: the ledger waits to see whether it
+    lasts.
+    """
     if after and not before:
         yield Occurrence.of(Notice.MAIN_MOVED_BACKWARDS, why_rewritten(after))
     if before and not after:
@@ -162,7 +164,7 @@ def _of_metric(called: str, one: MetricRun) -> Occurrence:
 
 
 def _of_hooks(before: Record, after: Record, traces: Mapping[int, "_Trace"]) -> Iterator[Occurrence]:
-    """That a hook accepted, or that nobody asks it any more: its refusals are entries of the ledger."""
+    """Say that a hook accepted, or that nobody asks it any more: its refusals are entries of the ledger."""
     known = {_key(run): run for run in before.hook_state.runs}
     for run in after.hook_state.runs:
         old, trace = known.get(_key(run)), traces.get(run.rollout)
@@ -216,7 +218,7 @@ class _OfRollout:
             yield from self._end()
 
     def _has_entry(self, event: Event) -> bool:
-        """Whether a new entry of the ledger says that it began, or that traffic went back from its version."""
+        """Return whether a new entry of the ledger says that it began, or that traffic went back from its version."""
         begins = event is Event.CANDIDATE
         return any(
             entry.event is event
@@ -225,8 +227,8 @@ class _OfRollout:
         )
 
     def _stages(self) -> Iterator[Occurrence]:
-        """The stages that ended. One whose milestone came out of order (somebody merged before the pods were available)
-        has no length.
+        """Yield the stages that ended. One whose milestone came out of order (somebody merged before the pods were
+        available) has no length.
         """
         known, begun = milestones(self.old) if self.old else {}, self.new.started_at
         for stage, moment in milestones(self.new).items():
@@ -239,7 +241,7 @@ class _OfRollout:
             begun = end
 
     def _waiting(self) -> Iterator[Occurrence]:
-        """That it waits for people, and that this is over: somebody decided, or the rollout ended."""
+        """Say that it waits for people, and that this is over: somebody decided, or the rollout ended."""
         old, new, since = self.old, self.new, self.old.waiting_since if self.old else None
         if new.waiting_since and not since:
             yield Occurrence.of(Notice.ROLLOUT_PAUSED, f"{self.called} waits for somebody to go on")
@@ -255,7 +257,7 @@ class _OfRollout:
             yield Occurrence.of(Notice.ROLLOUT_RESUMED, said, span=span)
 
     def _probation(self) -> Iterator[Occurrence]:
-        """The time from the switch until its version was proven, or traffic left it."""
+        """Yield how long it took from the switch until its version was proven, or traffic left it."""
         old, new = self.before.version(self.new.digest), self.after.version(self.new.digest)
         if old is None or old.rollout != self.new.number or old.stabilization is None or old.activated_at is None:
             return
@@ -264,7 +266,7 @@ class _OfRollout:
             yield Occurrence(span=self.trace.span("probation", "probation", old.activated_at, self.now, error=error))
 
     def _end(self) -> Iterator[Occurrence]:
-        """That nothing of it is left to come, and how it ended."""
+        """Say that nothing of it is left to come, and how it ended."""
         old, new, span = self.old, self.new, self._end_span()
         if new.settled_at and not (old and old.settled_at):
             total = StageEnd(RolloutStage.TOTAL, (new.settled_at - new.started_at).total_seconds())
@@ -282,7 +284,7 @@ class _OfRollout:
             yield Occurrence.of(Notice.ROLLOUT_NOT_COMPLETED, said, fact=fact, span=span)
 
     def _end_span(self) -> Span | None:
-        """The root, once nothing of it is left to come; and the way back of one whose root was sent already."""
+        """Return the root, once nothing of it is left to come; and the way back of one whose root was sent already."""
         old, new, ended, outcome = self.old, self.new, _ended_at(self.new), self.new.outcome
         if ended is None or outcome is None:
             return None
@@ -298,7 +300,7 @@ class _OfRollout:
         return self.trace.span(_ROOT, name, new.started_at, ended, *attributes, error=error)
 
     def _fault(self) -> str:
-        """Why it did not succeed."""
+        """Return why it did not succeed."""
         hold, version = self.after.objection(self.new.digest), self.after.version(self.new.digest)
         said = (hold.reason if hold else "") or (version.failure if version else "")
         return said or f"{self._version}: {self.new.outcome}"
@@ -323,7 +325,7 @@ def milestones(rollout: Rollout) -> dict[RolloutStage, datetime]:
 
 
 def _ended_at(rollout: Rollout) -> datetime | None:
-    """When a rollout is over: settled, or ended without its version serving."""
+    """Return when a rollout is over: settled, or ended without its version serving."""
     if rollout.settled_at is not None:
         return rollout.settled_at
     return rollout.finished_at if rollout.outcome is not None and not rollout.outcome.good else None

@@ -72,7 +72,7 @@ def _unusable(group: _Group) -> NextStep | None:
 
 
 def _shared_invalid(group: _Group) -> NextStep | None:
-    """What the group shares with others is broken: that stops promotions alone."""
+    """Return what the group shares with others is broken: that stops promotions alone."""
     if group.desired.problems:
         return NextStep(f"{group.serves_on}; nothing is promoted until its files are valid", (_MEND,))
     return None
@@ -111,7 +111,7 @@ def _moving(group: _Group) -> NextStep | None:
 
 
 def _out_of_withdrawn(group: _Group, moving: Transition) -> Iterator[Advice]:
-    """What to do where the way back finds no pods: mend them, or go on to the version that has the requests."""
+    """Yield what to do where the way back finds no pods: mend them, or go on to the version that has the requests."""
     ill = tuple(_of_ill(group, moving.source))
     yield from ill
     asks = group.desired.spec is not None and group.desired.spec.active == moving.target
@@ -172,7 +172,7 @@ def _coming_up(group: _Group) -> NextStep | None:
 
 
 def _measured(group: _Group) -> NextStep | None:
-    """What serves is measured, or its measurement has paused."""
+    """Return what serves is measured, or its measurement has paused."""
     run = group.record.analyses.run(AnalysisStage.POST)
     if run is None or version_of(run) != group.active or not (run.running or run.paused):
         return None
@@ -244,7 +244,7 @@ def has_served(record: GroupRecord, observed: ObservedGroup) -> bool:
 
 
 def _unserved(record: GroupRecord, observed: ObservedGroup) -> Iterator[str]:
-    """The members of the active version whose Service has never led anywhere."""
+    """Yield the members of the active version whose Service has never led anywhere."""
     for each in serving_in(record, record.state.only(VersionStage.ACTIVE)):
         if each.service not in observed.services:
             yield member_name(each.service, each.initial_version)

@@ -92,7 +92,7 @@ def _move_back(world: GroupWorld) -> str:
 
 
 def _served_before(world: GroupWorld) -> str:
-    """That traffic has left a version that failed, or was aborted, which main still names."""
+    """Say that traffic has left a version that failed, or was aborted, which main still names."""
     override = world.record.override
     if override is None:
         return ""
@@ -135,7 +135,7 @@ def not_accepted(world: GroupWorld) -> str:
 
 
 def _first_version(world: GroupWorld) -> str:
-    """What a first version waits for, or a Service of the active version that has never led anywhere yet."""
+    """Return what a first version waits for, or a Service of the active version that has never led anywhere yet."""
     services = world.observed.services
     never_led = any(service not in services for service in wanted_services(world))
     is_new = not (world.observed.uid and world.record.state.only(VersionStage.ACTIVE)) or never_led
@@ -143,7 +143,9 @@ def _first_version(world: GroupWorld) -> str:
 
 
 def _analysis_says(holds: Callable[[GroupWorld, AnalysisRun], bool]) -> Callable[[GroupWorld], str]:
-    """What an analysis run says, of the version that serves or of the one to serve next; the first that ``holds``."""
+    """Return what an analysis run says, of the version that serves or of the one to serve next; the first that
+    ``holds``.
+    """
 
     def says(world: GroupWorld) -> str:
         run = next((run for run in _runs(world) if holds(world, run)), None)
@@ -157,14 +159,14 @@ def _analysis_says(holds: Callable[[GroupWorld, AnalysisRun], bool]) -> Callable
 
 
 def _runs(world: GroupWorld) -> Iterator[AnalysisRun]:
-    """The runs of the version that serves, and of the one that shall serve next."""
+    """Return the runs of the version that serves, and of the one that shall serve next."""
     is_candidate = world.record.state.stage(world.wanted) is VersionStage.CANDIDATE
     found = (run_after(world), run_before(world, world.wanted) if is_candidate else None)
     return (run for run in found if run is not None)
 
 
 def _is_measured(world: GroupWorld, run: AnalysisRun) -> bool:
-    """Whether an analysis goes on by itself."""
+    """Return whether an analysis goes on by itself."""
     return run.running and not (world.suspended and run.stage is AnalysisStage.PRE)
 
 
@@ -186,7 +188,7 @@ def _ill(world: GroupWorld) -> str:
 
 
 def _unfound(world: GroupWorld) -> str:
-    """That a Gateway finds no Service of what has no pods."""
+    """Say that a Gateway finds no Service of what has no pods."""
     return "; ".join((*unanswered(world), _serving_now(world))) if any(unresolved(world)) else ""
 
 
@@ -224,8 +226,8 @@ def _shut_reasons(world: GroupWorld) -> list[str]:
 
 
 def _diverged(reason: str) -> Callable[[GroupWorld], str]:
-    """That traffic has left the version that group.yaml names, because that one failed, or was aborted, and what is to
-    come: ``reason``.
+    """Say that traffic has left the version that group.yaml names, because that one failed, or was aborted, and what
+    is to come: ``reason``.
     """
 
     def says(world: GroupWorld) -> str:

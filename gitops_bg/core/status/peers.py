@@ -65,7 +65,7 @@ def is_moving(world: World) -> bool:
 
 
 def _next(world: World) -> Version | None:
-    """The version that may wait for its turn."""
+    """Return the version that may wait for its turn."""
     version = world.incoming or world.candidate
     return None if world.switch_kind is SwitchKind.ROLLBACK and world.incoming else version
 
@@ -107,7 +107,7 @@ def _moving_to(record: GroupRecord, wanted: str) -> str:
 
 
 def _brought(key: GroupKey, record: GroupRecord, version: str) -> Iterator[AppKey]:
-    """The services that move with a version: those that it inherits stay where they are."""
+    """Yield the services that move with a version: those that it inherits stay where they are."""
     for place in record.state.endpoints:
         if place.version == place.initial_version == version:
             yield AppKey(key.namespace, member_name(place.service, version))

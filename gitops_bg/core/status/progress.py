@@ -66,7 +66,7 @@ def adopting(world: World) -> Iterator[Condition]:
 
 
 def _before(world: World, adopt: Adoption) -> Condition:
-    """What is missing until the Services are handed over: everything at once."""
+    """Return what is missing until the Services are handed over: everything at once."""
     if missing := foreign_object(world):
         return Condition(ADOPTING, True, "Conflict", missing)
     found = services_to_take_over(world)
@@ -161,7 +161,9 @@ def progress_conditions(world: World, gates: tuple[GateResult, ...]) -> Iterator
 
 
 def _progressing(world: World, paused: Condition | None) -> Condition:
-    """True while the rollout goes on by itself and when it has arrived, False where it cannot go on, else Unknown."""
+    """Say whether it progresses: True while the rollout goes on by itself and when it has arrived, False where it
+    cannot go on, else Unknown.
+    """
     coming = world.incoming or world.candidate
     if coming is None or at_rest(world):
         return _arrived(world)
@@ -203,7 +205,7 @@ def _completed(world: World) -> Condition:
 
 
 def _paused(world: World, gates: tuple[GateResult, ...]) -> Condition | None:
-    """That nothing happens until a person decides or a countdown ends; None where something does."""
+    """Say that nothing happens until a person decides or a countdown ends; None where something does."""
     shut = {gate.kind: gate.reason for gate in gates if not gate.open}
     inconclusive = next((run for run in world.record.analyses.runs if run.paused), None)
     if inconclusive:
@@ -225,7 +227,7 @@ def _unconfirmed(shut: dict[str, str]) -> str:
 
 
 def _replica_failure(world: World) -> Iterator[Condition]:
-    """The condition ReplicaFailure, copied from the first ReplicaSet that has it."""
+    """Yield the condition ReplicaFailure, copied from the first ReplicaSet that has it."""
     failed = next((view for view in world.observed.replica_sets if view.ours and view.failure), None)
     if failed is not None:
         reason, _, message = failed.failure.partition(": ")
@@ -266,7 +268,9 @@ def hooks_passed(world: World, digest: str) -> Iterator[Condition]:
 
 
 def _last_answers(world: World, digest: str) -> list[tuple[Hook, HookRun]]:
-    """The last answer of each hook about a version; where it was asked again when traffic would move, that answer."""
+    """Return the last answer of each hook about a version; where it was asked again when traffic would move, that
+    answer.
+    """
     hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
     asked = (run for run in world.record.hook_state.runs if run.digest == digest)
     runs = [(hooks[key], run) for run in asked if (key := (run.hook, run.type)) in hooks]

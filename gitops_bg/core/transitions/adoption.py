@@ -72,13 +72,15 @@ def _arrived(world: World) -> World:
 
 
 def _is_wanted_again(world: World) -> bool:
-    """Whether main, as it was read now, has the app and asks for no release; files with a mistake ask for nothing."""
+    """Return whether main, as it was read now, has the app and asks for no release; files with a mistake ask for
+    nothing.
+    """
     return world.asked_release is None and world.in_main_for_sure and not world.desired.problems
 
 
 def _release_is_withdrawn(world: World) -> bool:
-    """Whether a release that was begun is wanted no more, while every Service is still ours and none can go back: for
-    what is missing, or because the API server refuses the write.
+    """Return whether a release that was begun is wanted no more, while every Service is still ours and none can go
+    back: for what is missing, or because the API server refuses the write.
     """
     still_ours = all(view is not None and view.ours for _, view in world.active_services)
     cannot = bool(still_missing(world) or world.observed.refused)

@@ -168,8 +168,8 @@ def _hold_reverted(world: World, digests: tuple[str, ...], change: Source) -> Wo
 
 
 def _serving(world: World) -> Record:
-    """The record as a rollback needs it: in a rebuilt cluster where nothing serves yet, the version to serve counts as
-    serving.
+    """Return the record as a rollback needs it: in a rebuilt cluster where nothing serves yet, the version to serve
+    counts as serving.
     """
     return world.record.with_part(
         replace(world.record.routing, traffic=world.record.routing.traffic or world.primary_digest)

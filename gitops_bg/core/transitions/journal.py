@@ -112,8 +112,8 @@ def _leave(world: World, request: Request, about: tuple[str, ...], back: Version
 
 
 def _stoppable(world: World) -> tuple[Version, ...]:
-    """The versions that an abort stops by what is seen now: those on their way, and the serving one where traffic is to
-    leave it, last. A version that has proven itself keeps serving.
+    """Return the versions that an abort stops by what is seen now: those on their way, and the serving one where
+    traffic is to leave it, last. A version that has proven itself keeps serving.
     """
     active, coming = world.active, world.incoming
     if _going_back(world):
@@ -124,7 +124,7 @@ def _stoppable(world: World) -> tuple[Version, ...]:
 
 
 def _going_back(world: World) -> Version | None:
-    """The version that a rollback under way leads to."""
+    """Return the version that a rollback under way leads to."""
     return world.incoming if world.switch_kind is SwitchKind.ROLLBACK else None
 
 
@@ -170,7 +170,7 @@ def aborting(world: World) -> Aborting:
 
 
 def _candidate_seen_last(world: World) -> Version | None:
-    """The version that was on its way when the target could last be read: an abort needs no Git."""
+    """Return the version that was on its way when the target could last be read: an abort needs no Git."""
     if world.target:
         return None
     on_its_way = [v for v in world.record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
@@ -301,7 +301,7 @@ def _know_primary(world: World) -> World:
 
 
 def _outranks(hold: Hold | None) -> bool:
-    """Whether a hold counts more than a promotion merged before it. A hold by expiry does not: the merge
+    """Return whether a hold counts more than a promotion merged before it. A hold by expiry does not: the merge
     was in time.
     """
     return hold is not None and hold.awaits is not None and hold.cause is not Cause.EXPIRED

@@ -73,7 +73,7 @@ def _of_app(world: World, awaited: tuple[OngoingAlert, ...]) -> NotificationFact
 
 
 def _awaited(world: World) -> tuple[OngoingAlert, ...]:
-    """That a person is awaited: once for each rollout, however often the wait recurs.
+    """Say that a person is awaited: once for each rollout, however often the wait recurs.
 
     A hook gate reports itself with an event (`HOOK_REFUSED`).
     """
@@ -170,13 +170,15 @@ def _standing(desired: DesiredGroup, decision: GroupDecision) -> Iterator[_Stand
 
 
 def _is_wrong(desired: DesiredGroup, condition: Condition) -> bool:
-    """Whether it says what no entry of the ledger tells: also that a group whose files were never valid has none."""
+    """Return whether it says what no entry of the ledger tells: also that a group whose files were never valid has
+    none.
+    """
     is_invalid = (condition.type, condition.status) == (INVALID_SPEC, True) and desired.spec is None
     return is_invalid or (condition.type, condition.status) == (PROMOTION_REJECTED, True)
 
 
 def _awaits_person(gate: GateResult) -> bool:
-    """Whether a shut gate opens neither by itself nor with time."""
+    """Return whether a shut gate opens neither by itself nor with time."""
     return bool(gate.remedy) and gate.until is None
 
 

@@ -45,7 +45,7 @@ def _kept(world: World) -> World:
 
 
 def _counted(world: World, environment: EnvironmentInput, active: Version) -> Proving:
-    """The clock of the serving version as it stands now."""
+    """Return the clock of the serving version as it stands now."""
     proving, now = world.record.proving, world.now
     if setback(world) or not is_settled(world, active):
         return Proving(proven=proving.proven)
@@ -59,7 +59,7 @@ def _counted(world: World, environment: EnvironmentInput, active: Version) -> Pr
 
 
 def _running(world: World, proving: Proving, since: datetime) -> Proving:
-    """The running clock: what counted is remembered at the end of each part; what nobody saw does not count."""
+    """Return the running clock: what counted is remembered at the end of each part; what nobody saw does not count."""
     if since == proving.since and world.now - since >= part_of(asked_still(world)[0]):
         return replace(proving, since=world.now, seconds=proving.counted(world.now))
     return replace(proving, since=since)

@@ -63,7 +63,7 @@ def by_now(part: _Part, now: datetime) -> _Part:
 
 
 def _is_ahead(part: Any, now: datetime) -> bool:
-    """Whether any time is still to come: asked in each pass, so without a copy of anything."""
+    """Return whether any time is still to come: asked in each pass, so without a copy of anything."""
     times, parts = _times_of(part.__class__)
     for name in times:
         at = getattr(part, name)
@@ -87,7 +87,7 @@ def _corrected(part: Any, now: datetime) -> Any:
 
 
 def _each(value: Any) -> tuple[Any, ...]:
-    """The parts in a field: several, one, or none."""
+    """Return the parts in a field: several, one, or none."""
     if isinstance(value, tuple):
         return value
     return () if value is None else (value,)
@@ -95,7 +95,7 @@ def _each(value: Any) -> tuple[Any, ...]:
 
 @cache
 def _times_of(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The fields of a part of a record that are times, and those that hold parts with times."""
+    """Return the fields of a part of a record that are times, and those that hold parts with times."""
     hints = get_type_hints(kind)
     names = [each.name for each in fields(kind) if f"{kind.__name__}.{each.name}" not in AS_RECORDED]
     times = tuple(name for name in names if hints[name] is datetime or datetime in get_args(hints[name]))
@@ -150,14 +150,14 @@ def remember_last_read(world: World) -> World:
 
 
 def _replicas(world: World) -> int | None:
-    """The size that the target asks for; an autoscaler in its place asks for none."""
+    """Return the size that the target asks for; an autoscaler in its place asks for none."""
     before, target = world.record.last_read.replicas, world.target
     return before if not target or target.replicas is None else target.replicas
 
 
 def _auxiliary_objects(world: World) -> tuple[AuxiliaryObject, ...]:
-    """What Git names, and what it named before and may be live. A route that is found where the record is new was named
-    before.
+    """Return what Git names, and what it named before and may be live. A route that is found where the record is new
+    was named before.
     """
     desired, known, views = world.desired, world.record.last_read.auxiliary_objects, world.observed.auxiliary_objects
     if not (desired.auxiliary_objects or known or views):
@@ -169,14 +169,14 @@ def _auxiliary_objects(world: World) -> tuple[AuxiliaryObject, ...]:
 
 
 def _autoscaler(world: World, auxiliary_objects: tuple[AuxiliaryObject, ...]) -> Autoscaler | None:
-    """What sizes the live version: the one in Git; one that left it counts until its copy is deleted."""
+    """Return what sizes the live version: the one in Git; one that left it counts until its copy is deleted."""
     before = world.record.last_read.autoscaler
     return world.desired.autoscaler or (before if before and before.copy in auxiliary_objects else None)
 
 
 def _moved_to(world: World) -> str:
-    """The new name of the app: what main said once counts until the folder is back, for an app whose Services nobody
-    has taken over yet must not leave by its policy because that line is gone.
+    """Return the new name of the app: what main said once counts until the folder is back, for an app whose Services
+    nobody has taken over yet must not leave by its policy because that line is gone.
     """
     said, before = world.desired.moved_to, world.record.last_read.moved_to
     if not (said or before) or world.in_main_for_sure:
@@ -185,8 +185,8 @@ def _moved_to(world: World) -> str:
 
 
 def _former_services(world: World) -> tuple[FormerService, ...]:
-    """Each Service of ours that Git no longer names, and since when, until it is deleted or named again; of one that is
-    to show the preview, until it has followed long enough.
+    """Return each Service of ours that Git no longer names, and since when, until it is deleted or named again; of one
+    that is to show the preview, until it has followed long enough.
 
     Clients still use the old name of a Service that carried live traffic until ``app.yaml`` named others. So it moves
     with live traffic as long as its manifest is in Git, or those that ``app.yaml`` names instead carry none, and for a
@@ -264,7 +264,7 @@ def _recalled(world: World) -> World:
 
 
 def _served(world: World, version: Version) -> Version:
-    """The version as one that served before: it was given a place before anybody could read the ledger."""
+    """Return the version as one that served before: it was given a place before anybody could read the ledger."""
     return version if version.was_active else replace(version, activated_at=world.now, left_at=world.now)
 
 
@@ -296,8 +296,8 @@ def _restore_version(world: World, view: ReplicaSetView) -> World:
 
 
 def _is_certain(world: World, view: ReplicaSetView) -> bool:
-    """Whether a ReplicaSet is of the version that it names: its digest is that of its snapshot. One with a prefix of
-    another release cannot be compared; then Git must name the same content. A short digest names no version.
+    """Return whether a ReplicaSet is of the version that it names: its digest is that of its snapshot. One with a
+    prefix of another release cannot be compared; then Git must name the same content. A short digest names no version.
     """
     if not is_whole(view.snapshot.digest):
         return False
@@ -308,7 +308,7 @@ def _is_certain(world: World, view: ReplicaSetView) -> bool:
 
 
 def _source(world: World, digest: str) -> Source:
-    """The commit that brought a snapshot, where main still names it."""
+    """Return the commit that brought a snapshot, where main still names it."""
     documents = (world.desired.primary, world.desired.target)
     return next((one.source for one in documents if one and one.snapshot.digest == digest), Source(commit=""))
 
@@ -340,7 +340,7 @@ def _newly_begun(world: World) -> list[Version]:
 
 
 def _was_found_serving(version: Version) -> bool:
-    """Whether a version served when its rollout began: its record was lost, and nobody promoted it since."""
+    """Return whether a version served when its rollout began: its record was lost, and nobody promoted it since."""
     return version.stage is Stage.ACTIVE and version.activated_at == version.rollout_started_at
 
 
@@ -362,7 +362,7 @@ def _updated(world: World, rollout: Rollout) -> Rollout:
 
 
 def _finished_at(world: World, rollout: Rollout) -> datetime:
-    """When a rollout ended: now, or, without an analysis after promotion, when traffic moved to its version."""
+    """Return when a rollout ended: now, or, without an analysis after promotion, when traffic moved to its version."""
     active, run = world.active, world.record.run(AnalysisStage.POST)
     judged = rollout.hurried or (run is not None and run.rollout == rollout.number)
     if active is None or active.rollout != rollout.number or judged:
@@ -379,7 +379,7 @@ def _left(world: World, rollout: Rollout) -> Rollout:
 
 
 def _outcome(world: World, rollout: Rollout) -> RolloutOutcome | None:
-    """How a rollout ended; None while it is under way."""
+    """Return how a rollout ended; None while it is under way."""
     version = world.record.version(rollout.digest)
     if version is None or version.rollout != rollout.number:
         return RolloutOutcome.SUPERSEDED
@@ -396,7 +396,7 @@ def _outcome(world: World, rollout: Rollout) -> RolloutOutcome | None:
 
 
 def _is_set_back(world: World, version: Version) -> bool:
-    """Whether the target names the serving version, or another version that existed before this one."""
+    """Return whether the target names the serving version, or another version that existed before this one."""
     wanted = world.record.version(world.target_digest)
     return world.target_digest == world.record.routing.traffic or (
         wanted is not None and wanted.number < version.number
@@ -404,7 +404,7 @@ def _is_set_back(world: World, version: Version) -> bool:
 
 
 def _was_rolled_back(world: World, version: Version) -> bool:
-    """Whether traffic left the version with a hold that was put while it served, and that nobody answered."""
+    """Return whether traffic left the version with a hold that was put while it served, and that nobody answered."""
     objection = world.record.objection(version.digest)
     if objection is None or objection.lifted not in (None, Says.PASSED_OVER):
         return False
@@ -414,18 +414,18 @@ def _was_rolled_back(world: World, version: Version) -> bool:
 
 
 def _is_hurried(world: World, rollout: Rollout) -> bool:
-    """Whether somebody has just asked for `promote --full`: an entry of this pass has not reached Git yet."""
+    """Return whether somebody has just asked for `promote --full`: an entry of this pass has not reached Git yet."""
     return any(entry.event is Event.SKIPPED and entry.rollout == rollout.number for entry in world.record.ledger)
 
 
 def _is_judged(world: World, rollout: Rollout) -> bool:
-    """Whether an analysis after promotion may still roll it back."""
+    """Return whether an analysis after promotion may still roll it back."""
     run = world.record.run(AnalysisStage.POST)
     return run is not None and run.rollout == rollout.number and run.open
 
 
 def _is_left(world: World) -> bool:
-    """Whether traffic is going back: the outcome is known once it has arrived."""
+    """Return whether traffic is going back: the outcome is known once it has arrived."""
     return world.switch_kind is SwitchKind.ROLLBACK
 
 

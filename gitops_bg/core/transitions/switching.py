@@ -49,7 +49,7 @@ def record_endpoints_synced(world: World) -> World:
 
 
 def _is_routed(world: World, active: Version) -> bool:
-    """Whether the endpoints of every active Service are exactly its pods."""
+    """Return whether the endpoints of every active Service are exactly its pods."""
     reached = (reaches_only(world, view, active) for _, view in world.active_services)
     return world.is_selected_by_all(active.digest) and all(reached)
 
@@ -80,8 +80,8 @@ def _with_pods(world: World) -> Versions:
 
 
 def _shown_by_active(world: World, served: Versions) -> Version | None:
-    """The version that they show. Where they disagree, traffic stays with pods that are there (I1); then it goes where
-    the lost record had it; else back, never forward.
+    """Return the version that they show. Where they disagree, traffic stays with pods that are there (I1); then it goes
+    where the lost record had it; else back, never forward.
     """
 
     def doubt(version: Version) -> tuple[bool, bool, int]:
@@ -93,7 +93,9 @@ def _shown_by_active(world: World, served: Versions) -> Version | None:
 
 
 def _named_and_shown_by_all(world: World) -> Version | None:
-    """What main names and the ledger does not know: an unfinished first switch looks like it, unless all have moved."""
+    """Return what main names and the ledger does not know: an unfinished first switch looks like it, unless all have
+    moved.
+    """
     if any(view is None or not view.ours for _, view in world.active_services):
         return None
     named = (each for each in _with_pods(world) if each.digest == world.primary_digest)
@@ -101,8 +103,8 @@ def _named_and_shown_by_all(world: World) -> Version | None:
 
 
 def _shown_by_former(world: World, served: Versions) -> Version | None:
-    """The version where only Services under former names lead anywhere. A preview Service that was renamed may be among
-    them, so what the ledger says serves counts more than what they show.
+    """Return the version where only Services under former names lead anywhere. A preview Service that was renamed may
+    be among them, so what the ledger says serves counts more than what they show.
     """
     shown = _shown(served, world.observed.former_services)
     if not shown or services_to_take_over(world):
@@ -166,7 +168,7 @@ def _settle_switch(world: World) -> World:
 
 
 def _has_moved(world: World, switch: Switch) -> bool:
-    """Whether live traffic goes where a switch leads.
+    """Return whether live traffic goes where a switch leads.
 
     Forward, all Services move or none, so one that is missing or not ours is still to come. Back, it holds up nothing:
     it leads to no pod of what was left.
@@ -213,8 +215,8 @@ def recover_traffic(world: World) -> World:
 
 
 def _activated(world: World, version: Version, switch_kind: SwitchKind, decided_with: int = 0) -> Version:
-    """The version as it serves. It has to keep the pods with which the switch was decided: it may have lost them since,
-    while nobody looked.
+    """Return the version as it serves. It has to keep the pods with which the switch was decided: it may have lost them
+    since, while nobody looked.
     """
     pods = max(decided_with, world.available(version.digest))
     stabilization = Stabilization(pods, world.now) if switch_kind is SwitchKind.PROMOTION else None
@@ -273,8 +275,8 @@ def decide_switch(world: World) -> World:
 
 
 def _has_begun(world: World, coming: Version) -> bool:
-    """Whether some of several active Services have moved already: then the switch goes on, as long as there are pods to
-    go to.
+    """Return whether some of several active Services have moved already: then the switch goes on, as long as there are
+    pods to go to.
 
     Where there are none, or the switch is no longer wanted, the moved Services move back.
     """
@@ -284,7 +286,7 @@ def _has_begun(world: World, coming: Version) -> bool:
 
 
 def _first_deployment(world: World) -> Version | None:
-    """The candidate, where nothing serves yet and main refuses even the first commit (DESIGN §4.6)."""
+    """Return the candidate, where nothing serves yet and main refuses even the first commit (DESIGN §4.6)."""
     offered = world.observed.git.promotion
     candidate = world.candidate
     if world.record.routing.traffic or world.desired.primary is not Missing.ABSENT or candidate is None:
@@ -372,7 +374,7 @@ def _remembered(world: World, version: Version) -> tuple[ServicePorts, ...]:
 
 
 def _routed(world: World, version: Version) -> Iterator[str]:
-    """The Services that the record points to a version, or is about to."""
+    """Yield the Services that the record points to a version, or is about to."""
     record, preview = world.record, world.spec.strategy.preview_service
     coming = record.routing.switch.to_digest if record.routing.switch else ""
     if version.digest in (record.routing.traffic, coming):

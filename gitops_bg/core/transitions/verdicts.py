@@ -85,7 +85,7 @@ class ActingApp(AppSubject):
         return self.world.with_ledger_entry_of(event, digest, reason=reason, by=by)
 
     def carry_out(self, request: Request) -> World:
-        """Every verb is known."""
+        """Carry out a request; every verb is known."""
         return ANSWERS[request.verb](self.world, request)
 
     def stop(self, digest: str, cause: Cause, reason: str, by: str = "") -> World:
@@ -97,7 +97,7 @@ class ActingApp(AppSubject):
         return override(self.world, self._version(to), cause=cause, reason=reason, by=by)
 
     def release(self, run: AnalysisRun) -> World:
-        """Its scale-down delay begins."""
+        """Let the scale-down delay of the version before begin."""
         return release_fallback(self.world, run)
 
     def _version(self, digest: str) -> Version:
@@ -184,7 +184,7 @@ def _pods_failed(world: World, version: Version) -> str:
 
 
 def _late(world: World, version: Version) -> str:
-    """Its progress deadline has passed, and ``progressDeadlineAbort`` is set (argo-rollouts.md §1.3).
+    """Say that its progress deadline has passed, and ``progressDeadlineAbort`` is set (argo-rollouts.md §1.3).
 
     Never a rollback, and never the first deployment: there is nothing to return to.
     """

@@ -61,7 +61,9 @@ def archive(world: World) -> World:
 
 
 def _on_call(world: World) -> str:
-    """The digest to keep for a rollback, while the version on probation fails (``core.checks.pods``); or empty."""
+    """Return the digest to keep for a rollback, while the version on probation fails (``core.checks.pods``); or
+    empty.
+    """
     stabilization = world.active.stabilization if world.active else None
     good = world.rollback_target if stabilization and stabilization.unready else None
     return good.digest if good else ""
@@ -179,7 +181,7 @@ def register(
 
 
 def _number_before(world: World, digest: str) -> int:
-    """The number that the ledger knows for a digest, where the ledger was read because the record was lost;
+    """Return the number that the ledger knows for a digest, where the ledger was read because the record was lost;
     0 for none.
     """
     memory = world.desired.memory
@@ -316,7 +318,7 @@ def _needed(world: World) -> set[str]:
 
 
 def _kept(world: World, version: Version, needed: set[str]) -> Version:
-    """The version with its text where that is needed; without it where the ReplicaSet has the same text."""
+    """Return the version with its text where that is needed; without it where the ReplicaSet has the same text."""
     if version.digest in needed:
         return version if version.snapshot.text else replace(version, snapshot=world.snapshot(version))
     if version.stage is not Stage.ARCHIVED or not version.snapshot.text:
@@ -368,7 +370,7 @@ def _waits(world: World, restart: Restart) -> bool:
 
 
 def _in_order(world: World) -> list[Version]:
-    """The versions in the order of the restart: the live one, a candidate, then the oldest first."""
+    """Return the versions in the order of the restart: the live one, a candidate, then the oldest first."""
 
     def place(version: Version) -> tuple[bool, bool, int]:
         is_candidate = version.stage is Stage.CANDIDATE and not version.retiring
@@ -378,7 +380,7 @@ def _in_order(world: World) -> list[Version]:
 
 
 def _next(group: PodGroup, old: list[PodView]) -> Iterator[PodView]:
-    """The next pods to evict: all that are not ready; of the others, oldest first, as many as may be missing."""
+    """Yield the next pods to evict: all that are not ready; of the others, oldest first, as many as may be missing."""
     yield from (pod for pod in old if not serves(pod))
     serving = sorted((pod for pod in old if serves(pod)), key=lambda pod: (pod.created_at, pod.name))
     yield from serving[: max(0, group.spare)]
@@ -402,7 +404,7 @@ def _given_time(world: World, version: Version) -> Version:
 
 
 def _is_whole(world: World) -> bool:
-    """Whether the live version has all its pods again."""
+    """Return whether the live version has all its pods again."""
     active = world.active
     group = PodGroup.of(world, active) if active else None
     return group is None or group.available >= group.replicas

@@ -139,7 +139,7 @@ def _state(found: Shape) -> PullState:
 
 
 def _user(found: Shape) -> User:
-    """A deleted account is null."""
+    """Return the account, nobody where it was deleted and is null."""
     if not found:
         return NOBODY
     login = found["login"].text()

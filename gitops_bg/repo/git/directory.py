@@ -133,7 +133,7 @@ class Tidying:
                 yield _Pack(index, size, index.with_suffix(".promisor").exists())
 
     def _loose(self) -> Iterator[tuple[str, Path]]:
-        """The loose objects by id."""
+        """Yield the loose objects by id."""
         for folder in self._objects.glob("[0-9a-f][0-9a-f]"):
             try:
                 names = [file.name for file in folder.iterdir()]
@@ -143,7 +143,7 @@ class Tidying:
 
 
 def _growing(packs: list[_Pack]) -> list[_Pack]:
-    """The packs, from the smallest on, of which the next one is not at least as large as twice all of them."""
+    """Return the packs, from the smallest on, of which the next one is not at least as large as twice all of them."""
     ordered = sorted(packs, key=lambda pack: pack.size)
     below = accumulate((pack.size for pack in ordered), initial=0)
     last = max(
@@ -153,7 +153,9 @@ def _growing(packs: list[_Pack]) -> list[_Pack]:
 
 
 def _ids_in(index: Path) -> Iterator[str]:
-    """The ids of the objects of a pack. Raises ``ValueError`` for anything but an index of git's present form."""
+    """Return the ids of the objects of a pack. Raises ``ValueError`` for anything but an index of git's present
+    form.
+    """
     content = index.read_bytes()
     if not content.startswith(_IDX) or len(content) < _FAN_OUT:
         raise ValueError(f"{index} is no index of a pack")

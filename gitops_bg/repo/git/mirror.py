@@ -147,7 +147,7 @@ class Mirror:
         )
 
     def remote_branches(self) -> dict[str, str]:
-        """Our branches on the remote with their commits, asked now."""
+        """Return our branches on the remote with their commits, asked now."""
         return self.ours(self.advertised())
 
     def ours(self, advertised: bytes) -> dict[str, str]:
@@ -234,7 +234,9 @@ class Mirror:
         return now
 
     def _stays(self, name: str, found: _Unread, remote: Mapping[str, str]) -> bool:
-        """Whether a branch that could not be fetched is not to be asked for again now. The ledger is, at each poll."""
+        """Return whether a branch that could not be fetched is not to be asked for again now. The ledger is, at each
+        poll.
+        """
         if remote.get(name) != found.commit:
             return False
         return found.lasts or (name != self.settings.state_branch and monotonic() - found.asked_at < _ASK_AGAIN)
@@ -466,7 +468,9 @@ class Mirror:
         self._heads[head] = last + 1
 
     def _on_line(self, ancestor: str, head: str) -> bool:
-        """Whether a head of main is known to contain a commit: one that came into main no later than the head."""
+        """Return whether a head of main is known to contain a commit: one that came into main no later than the
+        head.
+        """
         place = self._line.get(ancestor)
         return place is not None and place <= self._heads.get(head, -1)
 
@@ -515,7 +519,7 @@ class Mirror:
         return self.has(ancestor) and self.has(descendant) and self._asked_ancestry(ancestor, descendant)
 
     def _is_near(self, ancestor: str, descendant: str) -> bool:
-        """Whether a few steps lead from one to the other, so that git need not be asked."""
+        """Return whether a few steps lead from one to the other, so that git need not be asked."""
         try:
             family = self._commits.between(ancestor, descendant, lambda tip: self._on_line(tip, ancestor))
         except GitFailed:

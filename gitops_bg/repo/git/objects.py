@@ -92,7 +92,7 @@ class Objects:
             deadline.cancel()
 
     def _running(self) -> Popen[bytes] | None:
-        """The process if it runs; None where it has ended on its own, which says nothing about the mirror."""
+        """Return the process if it runs; None where it has ended on its own, which says nothing about the mirror."""
         if self._process is not None and self._process.poll() is not None:
             self._ended()
         return self._process
@@ -123,7 +123,7 @@ def _closing_quietly() -> Iterator[None]:
 
 
 def _portions(command: str, names: Iterable[str]) -> Iterator[list[bytes]]:
-    """The questions, a line each, as many at once as fit into a pipe."""
+    """Yield the questions, a line each, as many at once as fit into a pipe."""
     portion, size = list[bytes](), 0
     for name in names:
         is_line = name and "\n" not in name  # to anything else git would answer twice, or end

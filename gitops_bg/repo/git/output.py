@@ -55,7 +55,7 @@ def signature_in(commit: bytes, id_length: int) -> bytes | None:
 
 
 def _in_further(written: list[bytes], header: bytes) -> bytes | None:
-    """The signature in the headers after the first four; None where they are not in git's form, or have two.
+    """Return the signature in the headers after the first four; None where they are not in git's form, or have two.
 
     Git leaves out of what is signed every header whose name begins as that of a signature does.
     """
@@ -209,7 +209,7 @@ def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
 
 
 def _mode(bits: int) -> str:
-    """The mode as git's own ``canon_mode`` has it."""
+    """Return the mode as git's own ``canon_mode`` has it."""
     if stat.S_ISREG(bits):
         return "100755" if bits & stat.S_IXUSR else "100644"
     if stat.S_ISLNK(bits):

@@ -137,7 +137,9 @@ class Remote:
         self._not_handed_out = asked if len(self._not_handed_out) > _REMEMBERED else self._not_handed_out | asked
 
     def _sound(self) -> bool:
-        """Whether git finds nothing wrong with the mirror; one too large to be looked at is not known to be wrong."""
+        """Return whether git finds nothing wrong with the mirror; one too large to be looked at is not known to be
+        wrong.
+        """
         finished = self._git.attempt(*PARTIAL, "fsck", "--connectivity-only", "--no-dangling")
         return finished.status == 0 or bool(finished.exceeded)
 

@@ -74,7 +74,7 @@ def memory_for_git() -> int:
 
 
 def _limit_in(file: Path) -> int:
-    """The limit of a container; 0 without one."""
+    """Return the limit of a container; 0 without one."""
     try:
         return int(file.read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -144,7 +144,7 @@ class Running:
 
 @contextmanager
 def running(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[Running]:
-    """A process within a time; what is still running of it afterwards is killed."""
+    """Run a process within a time; what is still running of it afterwards is killed."""
     made = Running(process, seconds)
     try:
         yield made
@@ -319,7 +319,7 @@ class Git:
         limits: CommandLimits | None = None,
         seconds: float | None = None,
     ) -> Iterator[Iterator[bytes]]:
-        """The output of a local command with ``-z``, part by part, for a caller that may stop reading early.
+        """Yield the output of a local command with ``-z``, part by part, for a caller that may stop reading early.
 
         No part is longer than ``longest`` bytes, and only what is read is kept in memory.
         """

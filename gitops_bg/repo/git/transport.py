@@ -137,7 +137,7 @@ def _http(settings: RepositorySettings) -> dict[str, str]:
 
 
 def _refspecs(settings: RepositorySettings) -> str:
-    """The refspecs of the tracked branches; a push of the agent moves these refs as well."""
+    """Return the refspecs of the tracked branches; a push of the agent moves these refs as well."""
     branches = (settings.branch, settings.state_branch, *(f"{prefix}*" for prefix in PROMOTION_PREFIXES))
     lines = (f"\tfetch = +refs/heads/{name}:{TRACKING_PREFIX}{name}\n" for name in branches)
     return '[remote "origin"]\n' + "".join(lines)

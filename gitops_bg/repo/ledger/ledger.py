@@ -70,7 +70,7 @@ class LedgerHistory:
         return [Committed(commit, published.epoch, published.entry) for commit, published in found]
 
     def _published(self, revisions: Sequence[tuple[str, str]]) -> Iterator[Revision]:
-        """Each revision with its entries, read a page at a time; a damaged one has none."""
+        """Yield each revision with its entries, read a page at a time; a damaged one has none."""
         for start in range(0, len(revisions), _PAGE):
             page = revisions[start : start + _PAGE]
             contents = self._blobs.read(blob for _, blob in page)
@@ -208,7 +208,9 @@ class Ledger:
 
     @locked
     def unproven(self) -> str:
-        """Why nobody can prove that the agent of its cluster wrote it; empty where that is as sure as it can be."""
+        """Return why nobody can prove that the agent of its cluster wrote it; empty where that is as sure as it can
+        be.
+        """
         view = self._branch.seen()
         if not view.own or self._branch.is_proven(view):
             return ""
@@ -233,7 +235,7 @@ class Ledger:
         return standing.cautious.memory if isinstance(standing, LedgerDocument) else None
 
     def _at(self, view: View) -> _Files:
-        """The files of a view; costs only the difference from the former one."""
+        """Return the files of a view; costs only the difference from the former one."""
         if self._files.commit and not self._branch.has(self._files.commit):
             self._files = _Files()
         if view.own != self._files.commit:
@@ -256,7 +258,7 @@ class Ledger:
     def _parsed(
         self, subject: AppOrGroup, node: TreeNode, contents: Mapping[str, bytes | None]
     ) -> LedgerDocument | Problem:
-        """A file, or what is wrong with it."""
+        """Return a file, or what is wrong with it."""
         if node.mode != ORDINARY:
             return Problem(path_of(subject), _NO_FILE, remedy=REMEDY)
         try:
@@ -265,7 +267,7 @@ class Ledger:
             return Problem(path_of(subject), str(error), remedy=REMEDY)
 
     def _doubted(self, view: View) -> Mapping[AppOrGroup, Problem]:
-        """What is wrong with the files as they stand: whose they are, or that they are none."""
+        """Return what is wrong with the files as they stand: whose they are, or that they are none."""
         if self._doubts[0] is not view:
             foreign = {subject: each for path, each in view.foreign.items() if (subject := subject_at(path))}
             contents = self._blobs.read(_ordinary(each.now for each in foreign.values()))
@@ -297,7 +299,7 @@ class Ledger:
         return fresh
 
     def _differing(self, documents: Mapping[AppOrGroup, LedgerDocument], files: _Files) -> dict[AppOrGroup, bytes]:
-        """The texts of the files that are not so yet."""
+        """Return the texts of the files that are not so yet."""
         before = self._blobs.read(files.blobs[subject] for subject in documents if subject in files.blobs)
         written = {subject: render(document) for subject, document in documents.items()}
         return {subject: text for subject, text in written.items() if before.get(files.blobs.get(subject, "")) != text}
@@ -305,7 +307,7 @@ class Ledger:
     def _with_page(
         self, written: Mapping[AppOrGroup, bytes], documents: Mapping[AppOrGroup, LedgerDocument], view: View
     ) -> dict[str, bytes | None]:
-        """The files to write, with the table."""
+        """Return the files to write, with the table."""
         rows = self._at(view).rows | {subject: state_branch.row_of(documents[subject]) for subject in written}
         page = state_branch.render(rows, self._branch.cluster)
         return {README: page, **{path_of(subject): text for subject, text in written.items()}}

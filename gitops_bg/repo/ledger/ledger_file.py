@@ -103,7 +103,7 @@ def each_once(revisions: Iterable[Revision]) -> Iterator[tuple[str, PublishedEnt
 
 
 def _unnumbered(entry: LedgerEntry) -> LedgerEntry:
-    """The entry without its number, which differs in a record of an earlier backup."""
+    """Return the entry without its number, which differs in a record of an earlier backup."""
     return replace(entry, sequence=0)
 
 
@@ -241,7 +241,7 @@ class LedgerDocument:
         )
 
     def _believed(self, version: VersionState | None) -> str:
-        """A version that served, where that may be believed: what served says so as well (`cautious`)."""
+        """Return a version that served, where that may be believed: what served says so as well (`cautious`)."""
         return version.name if version and version.name in self.state.served else ""
 
 
@@ -297,7 +297,7 @@ def _version_state(version: Version) -> VersionState:
 
 
 def _merged(before: Iterable[str], now: Iterable[str]) -> tuple[str, ...]:
-    """Both lists as one, each digest at its last place, the newest kept."""
+    """Return both lists as one, each digest at its last place, the newest kept."""
     newest_first = dict.fromkeys([*reversed([*before, *now])])
     return tuple(reversed(list(newest_first)[:_KEPT_DIGESTS]))
 
@@ -377,7 +377,7 @@ def _text(value: object) -> str:
 
 
 def _statement_json(statement: Statement) -> dict[str, Any]:
-    """What another life of the record takes over: neither the entry that tells of it, nor what it awaits."""
+    """Return what another life of the record takes over: neither the entry that tells of it, nor what it awaits."""
     return _plain(
         {
             "digest": statement.digest,

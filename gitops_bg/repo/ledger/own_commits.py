@@ -154,7 +154,7 @@ class OwnCommits:
         return _bare(name) in {_bare(each) for each in self._committer.names}
 
     def _why_not(self, commit: str) -> str:
-        """What is wrong with the signature of a commit; not asked where that is for another commit to tell."""
+        """Return what is wrong with the signature of a commit; not asked where that is for another commit to tell."""
         try:
             [signature] = self._signatures([commit]).values()
         except Transient:
@@ -165,7 +165,9 @@ class OwnCommits:
         return _WHY.get(signature.doubt, "with a signature that nobody can check")
 
     def _judged(self, commits: Sequence[str]) -> dict[str, tuple[OwnershipProof, bool]]:
-        """The proof that each of these commits is the agent's, and whether that lasts. Raises ``LedgerNotChecked``."""
+        """Return the proof that each of these commits is the agent's, and whether that lasts. Raises
+        ``LedgerNotChecked``.
+        """
         assert self._verifier is not None
         found = self._signatures(commits)
         good = [commit for commit in commits if found[commit].doubt is None and self._is_own(found[commit])]
@@ -179,8 +181,8 @@ class OwnCommits:
         return self._key is not None and signature.principal == self._key.principal() and signature.is_ssh
 
     def _signatures(self, commits: Sequence[str]) -> dict[str, Signature]:
-        """The signatures of commits, as of their dates. What a program finds bad may be its failure: that counts only
-        where it is said twice, the second time beside a good signature that was made just now.
+        """Return the signatures of commits, as of their dates. What a program finds bad may be its failure: that counts
+        only where it is said twice, the second time beside a good signature that was made just now.
         """
         assert self._verifier is not None
         digest = self._verifier.digest

@@ -264,7 +264,7 @@ class StateBranch:
             raise
 
     def _view_of(self, tip: str) -> View:
-        """The view of another commit: as good as the best proof that there is, now or before."""
+        """Return the view of another commit: as good as the best proof that there is, now or before."""
         before = self._view
         if tip == self._built:
             return View(tip, tip, self._commits.best)
@@ -277,7 +277,9 @@ class StateBranch:
         return View(tip, found.own, found.proof, self._foreign(changed, found), flooded, found.settled)
 
     def _not_own(self, tip: str, own: str) -> tuple[dict[str, TreeChange], bool]:
-        """The files that are not as in the agent's own commit, and whether there are more that only others have."""
+        """Return the files that are not as in the agent's own commit, and whether there are more that only others
+        have.
+        """
         if own == tip:
             return {}, False
         changed, more, most = dict[str, TreeChange](), 0, _MOST_FOREIGN if own else _MOST_ADOPTED
@@ -289,7 +291,7 @@ class StateBranch:
         return changed, more > most or bool(large)
 
     def _foreign(self, changed: Mapping[str, TreeChange], found: OwnCommit) -> dict[str, Foreign]:
-        """These files, each with who changed it last, where that is near."""
+        """Return these files, each with who changed it last, where that is near."""
         if not changed:
             return {}
         roots = self._trees.roots([each for told in found.others for each in (told.commit, *told.parents[:1])])
@@ -306,8 +308,9 @@ class StateBranch:
         return {path: Foreign(each.after, each.before, why.get(path, _SET_BACK)) for path, each in changed.items()}
 
     def _changes(self, roots: list[Pair], large: set[str]) -> Iterator[tuple[Pair, str, TreeChange]]:
-        """The changes of files of the ledger between pairs of root folders: in the root, in the folders of namespaces,
-        and in those of the groups, two levels below. A folder that is too ``large``, which is noted, counts as empty.
+        """Yield the changes of files of the ledger between pairs of root folders: in the root, in the folders of
+        namespaces, and in those of the groups, two levels below. A folder that is too ``large``, which is noted, counts
+        as empty.
         """
         top = self._between(roots, large)
         spaces = self._between((each.folders for pair in roots for each in top[pair]), large)
@@ -325,7 +328,9 @@ class StateBranch:
                             yield pair, path, file
 
     def _between(self, pairs: Iterable[Pair], large: set[str]) -> dict[Pair, list[TreeChange]]:
-        """The differences between each two folders, of which those are empty that are larger than a ledger's can be."""
+        """Return the differences between each two folders, of which those are empty that are larger than a ledger's can
+        be.
+        """
         wanted = list(dict.fromkeys(pairs))
         folders = list(dict.fromkeys(each for pair in wanted for each in pair if each))
         for folder, header in zip(folders, self._mirror.headers(folders), strict=True):
@@ -347,7 +352,7 @@ class StateBranch:
         return view.proof >= min(self._commits.best, OwnershipProof.EXPIRED)
 
     def _restored(self, view: View) -> dict[str, bytes | None]:
-        """The files of others as the agent wrote them last."""
+        """Return the files of others as the agent wrote them last."""
         nodes = {path: each.own for path, each in view.foreign.items()}
         if view.flooded:
             nodes = {path: each.after for path, each in self.differences("", view.own)}
@@ -359,7 +364,9 @@ class StateBranch:
         return {path: contents.get(ordinary.get(path, "")) for path in nodes}
 
     def _adopted_files(self, view: View) -> dict[str, bytes | None]:
-        """All files of apps and groups with what may be kept; no other file, unless it is the agent's by name."""
+        """Return all files of apps and groups with what may be kept; no other file, unless it is the agent's by
+        name.
+        """
         nodes = {path: each.after for path, each in self.differences("", view.own)}
         if not view.own:
             nodes = {path: each.now for path, each in view.foreign.items()}

@@ -92,7 +92,7 @@ class Hidden:
 
 
 def _may_hold(place: str, app: AppKey) -> bool:
-    """Whether an app may have its folder below a place."""
+    """Return whether an app may have its folder below a place."""
     top, *names = place.split("/")
     if names[:1] not in ([], [app.namespace]):
         return False
@@ -139,7 +139,7 @@ def _misnamed(path: str, names: list[str]) -> Problem | None:
 
 
 def _stray(path: str, names: list[str]) -> Problem | None:
-    """The problem of a manifest above the folders that are read."""
+    """Return the problem of a manifest above the folders that are read."""
     if names[0] == APPS_FOLDER:
         return Problem(path, "belongs to no app", remedy=f"move it into {APPS_FOLDER}/<namespace>/<app>/")
     if len(names) <= _GROUP:
@@ -261,8 +261,8 @@ class AppIndex:
             self._places = Places(members)
 
     def _holder(self, app: AppKey, folders: Mapping[str, str], commit: str) -> str:
-        """The folder that has the app: the one that had it before, also while a link hides it, else the one that came
-        first; empty where nobody can tell. A later one takes nothing from what serves.
+        """Return the folder that has the app: the one that had it before, also while a link hides it, else the one that
+        came first; empty where nobody can tell. A later one takes nothing from what serves.
         """
         if len(folders) == 1:
             return min(folders)
@@ -283,7 +283,7 @@ class AppIndex:
 
 
 def _odd_after(before: Mapping[str, Problem], moved: Moved) -> Mapping[str, Problem]:
-    """The places above apps that hold a link or a submodule."""
+    """Return the places above apps that hold a link or a submodule."""
     places = {path: change.after for path, change in moved.places if leads_on(path)}
     odd = {path: not_followed(node, path) for path, node in places.items()}
     kept = {path: problem for path, problem in before.items() if path not in places}

@@ -125,7 +125,7 @@ class Trees:
         return {path: node for path, node in found.items() if node is not None and node != NOTHING}
 
     def _below(self, folder: str, path: str) -> TreeNode | None:
-        """The node at a path below a folder; None where a folder on the way is large."""
+        """Return the node at a path below a folder; None where a folder on the way is large."""
         node = TreeNode(FOLDER, folder)
         for name in path.split("/"):
             nodes = self._small([node.folder])[node.folder] if node.folder else {}
@@ -160,7 +160,9 @@ class Trees:
             yield from self._asked(large)
 
     def _small(self, folders: Iterable[str]) -> dict[str, Mapping[str, TreeNode] | None]:
-        """The entries of folders, by name; none for the empty id, and None for folders that are too large together."""
+        """Return the entries of folders, by name; none for the empty id, and None for folders that are too large
+        together.
+        """
         wanted = dict.fromkeys(folders)
         found: dict[str, Mapping[str, TreeNode] | None] = {one: self._known.get(one) for one in wanted if one}
         unknown = [one for one, nodes in found.items() if nodes is None]
@@ -176,7 +178,7 @@ class Trees:
             yield header.size
 
     def _asked(self, pairs: list[Pair]) -> Iterator[tuple[Pair, TreeChange]]:
-        """The differences of many or large folders, one by one as git prints them."""
+        """Yield the differences of many or large folders, one by one as git prints them."""
         called = {_called(pair): pair for pair in pairs}
         asked = "".join(f"{name}\n" for name in called).encode()
         for name, change in _changes(self._mirror.stream("diff-tree", "--stdin", "-z", "--no-renames", stdin=asked)):
@@ -184,7 +186,7 @@ class Trees:
 
 
 def _nodes(folder: str, tree: bytes) -> Mapping[str, TreeNode]:
-    """The entries of a folder, by name. Of a duplicate name, which git itself never writes, the first."""
+    """Return the entries of a folder, by name. Of a duplicate name, which git itself never writes, the first."""
     nodes: dict[str, TreeNode] = {}
     try:
         for mode, name, named in entries_of(tree, len(folder) // 2):
@@ -195,7 +197,7 @@ def _nodes(folder: str, tree: bytes) -> Mapping[str, TreeNode]:
 
 
 def _compared(before: Mapping[str, TreeNode], after: Mapping[str, TreeNode]) -> Iterator[TreeChange]:
-    """The differences, in the order of names."""
+    """Yield the differences, in the order of names."""
     for name in sorted(before.keys() | after.keys()):
         change = TreeChange(name, before.get(name, NOTHING), after.get(name, NOTHING))
         if change.before != change.after:
@@ -203,13 +205,15 @@ def _compared(before: Mapping[str, TreeNode], after: Mapping[str, TreeNode]) -> 
 
 
 def _called(pair: Pair) -> str:
-    """Both ids in the form for git's input."""
+    """Return both ids in the form for git's input."""
     empty = _EMPTY[max(map(len, pair))]
     return f"{pair[0] or empty} {pair[1] or empty}"
 
 
 def _changes(told: Iterable[bytes]) -> Iterator[tuple[str, TreeChange]]:
-    """Each change after the pair that it belongs to: git prints a pair on a line of its own, even without a change."""
+    """Yield each change after the pair that it belongs to: git prints a pair on a line of its own, even without a
+    change.
+    """
     name, parts = "", iter(told)
     for part in parts:
         *heads, facts = lines(part)
@@ -273,7 +277,9 @@ def moved_between(trees: Trees, roots: Iterable[Pair]) -> dict[Pair, Moved]:
 
 
 def _level(places: Mapping[str, Pair], differences: Mapping[Pair, Sequence[TreeChange]]) -> dict[str, TreeChange]:
-    """The differences right below these places, by path; of those below ``groups/`` hardly more than are followed."""
+    """Return the differences right below these places, by path; of those below ``groups/`` hardly more than are
+    followed.
+    """
     changes: dict[str, TreeChange] = {}
     below_groups = 0
     for place, folders in places.items():
@@ -371,7 +377,7 @@ class WalkedMain:
         return found, at
 
     def _before(self, head: str) -> Iterator[Step]:
-        """The steps up to a head, newest first."""
+        """Yield the steps up to a head, newest first."""
         reached = False
         for step in reversed(self._steps):
             reached = reached or step.head == head
@@ -423,7 +429,7 @@ def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> fro
 def _touched(
     mirror: Mirror, trees: Trees, before: str, head: str
 ) -> Iterator[tuple[str, AppKey, Sequence[TreeChange]]]:
-    """Each commit in between with each app that it changed, even if it changed back, and the difference from each
+    """Yield each commit in between with each app that it changed, even if it changed back, and the difference from each
     parent.
 
     A merge changes an app only where the result differs from all of its parents.

@@ -206,7 +206,7 @@ class Files:
         return {app: folder.entries() for app, folder in found.items()}
 
     def _nodes(self, folders: Mapping[str, AppKey], commit: str) -> dict[AppKey, TreeNode]:
-        """The entries in place of these folders of apps."""
+        """Return the entries in place of these folders of apps."""
         if len(folders) <= _FEW:
             there = self._trees.at(commit, folders) if folders else {}
             return {folders[path]: node for path, node in there.items()}
@@ -302,7 +302,7 @@ def _not_handed_out(why: str) -> str:
 
 
 def _may_lead_to_folder(name: str, node: TreeNode) -> bool:
-    """Whether files may be there; a link with a suffix, as ``README.md``, is none to a folder."""
+    """Return whether files may be there; a link with a suffix, as ``README.md``, is none to a folder."""
     return node.mode == SUBMODULE or (node.mode == LINK and "." not in name)
 
 
@@ -347,7 +347,7 @@ class _Folder:
 
 
 def _too_large(entries: Iterable[TreeEntry], sought: Sought) -> dict[str, Problem]:
-    """The folders whose files are too large together; a file that is too large by itself does not count."""
+    """Return the folders whose files are too large together; a file that is too large by itself does not count."""
     weights = Counter[str]()
     for entry in entries:
         size = sought.sizes.get(entry.blob, 0) if entry.problem is None else 0

@@ -160,7 +160,7 @@ class CachedProvenance:
 
 
 def _steps_each(many: int) -> int:
-    """How many commits are compared for each of so many."""
+    """Return how many commits are compared for each of so many."""
     return min(max(_STEPS // many, _LEAST), _MOST)
 
 
@@ -186,7 +186,7 @@ def changes(walked: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
 
 
 def _resulting_blob(facts: bytes) -> str:
-    """The last of the ids: a merge has one mode and id for each parent, and as many leading colons."""
+    """Return the last of the ids: a merge has one mode and id for each parent, and as many leading colons."""
     parents = len(facts) - len(facts.lstrip(b":"))
     told = facts.lstrip(b":").split(b" ")
     mode, blob = told[parents], text(told[2 * parents + 1])
@@ -194,7 +194,9 @@ def _resulting_blob(facts: bytes) -> str:
 
 
 def _source(commit: str, name: str, mail: str, seconds: str, subject: str) -> Source:
-    """The source that a commit states, each text on one printable line: it appears in conditions, commits and logs."""
+    """Return the source that a commit states, each text on one printable line: it appears in conditions, commits and
+    logs.
+    """
     author = one_line(f"{name} <{mail}>" if mail else name)
     return Source(commit, author, date_of(seconds), one_line(subject))
 
@@ -329,7 +331,7 @@ class MainJournal:
         yield from self._compared(path, self._mainline.steps(head, before, after=oldest))
 
     def _place_before(self, since: str, head: str) -> int | None:
-        """The place up to which all is contained in a commit; None where main does not contain it."""
+        """Return the place up to which all is contained in a commit; None where main does not contain it."""
         place = self._mainline.place(since, head)
         if place is None:
             landing = self._mainline.place(self._mainline.landing(since, head), head)
@@ -337,7 +339,7 @@ class MainJournal:
         return place
 
     def _compared(self, path: str, steps: Sequence[Step]) -> Iterator[str]:
-        """The commits of some steps of main's line that changed a file."""
+        """Yield the commits of some steps of main's line that changed a file."""
         for at, (commit, before) in enumerate(steps):
             now, then = (self._trees.at_hand(each, (path,)) if each else {} for each in (commit, before))
             if at >= _NEAR or now is None or then is None:
@@ -384,7 +386,9 @@ def oldest(mirror: Mirror, trees: Trees, folders: Iterable[str], head: str) -> s
 
 
 def _birth(mirror: Mirror, trees: Trees, line: Sequence[Step], folder: str) -> str:
-    """The commit since which a folder has been there; the oldest one that is known where the search ended before."""
+    """Return the commit since which a folder has been there; the oldest one that is known where the search ended
+    before.
+    """
     found = ""
     for commit in changes_of(mirror, line, folder):
         if folder not in trees.at(commit, [folder]):

@@ -224,7 +224,7 @@ class MainVerifier:
         return bool(commit) and self._mirror.has(commit)
 
     def _line(self, head: str, read: Sequence[str]) -> list[str]:
-        """The commits of main's line that nobody has read yet, oldest first.
+        """Return the commits of main's line that nobody has read yet, oldest first.
 
         A head that is part of what was read, but was no head then, has to be verified by itself: it may come from a
         branch whose merge vouched for the result alone.
@@ -235,7 +235,7 @@ class MainVerifier:
         return list(map(text, lines(printed)))[::-1] or [head]
 
     def _first_doubtful(self, line: Sequence[str]) -> tuple[UnverifiedCommit | None, list[str]]:
-        """The oldest commit that is not verified, if any, and those before it, which are."""
+        """Return the oldest commit that is not verified, if any, and those before it, which are."""
         good: list[str] = []
         left, until = MOST, time.monotonic() + _SECONDS
         keys = self._files.keys
@@ -251,8 +251,8 @@ class MainVerifier:
         return None, good
 
     def _parts(self, line: Sequence[str], keys: Keys) -> Iterator[Sequence[str]]:
-        """The commits that are checked at once. The first one that is not known to be good is the last of its part: it
-        may be the bad one of the last look, and those behind it are not to be asked about.
+        """Yield the commits that are checked at once. The first one that is not known to be good is the last of its
+        part: it may be the bad one of the last look, and those behind it are not to be asked about.
         """
         doubtful = (at for at, commit in enumerate(line, 1) if not self._signatures.has_verified(commit, keys))
         first = next(doubtful, len(line))
@@ -260,7 +260,7 @@ class MainVerifier:
         yield from (line[at : at + _AT_ONCE] for at in range(first, len(line), _AT_ONCE))
 
     def _last_good(self, head: str, read: Sequence[str], before: Sequence[str]) -> str:
-        """The newest commit up to which main may be read: one of the line, or what was read last."""
+        """Return the newest commit up to which main may be read: one of the line, or what was read last."""
         in_main = [each for each in read if self._mirror.is_ancestor(each, head)]
         if not in_main:
             return read[0] if read else ""
@@ -275,7 +275,7 @@ class MainVerifier:
 
 
 def _at(signature: Signature, now: datetime) -> Signature:
-    """A signature as it counts now: git compares the end of a key with the date that the author wrote."""
+    """Return a signature as it counts now: git compares the end of a key with the date that the author wrote."""
     if signature.expires is None or signature.expires > now:
         return signature
     return Signature(why_not="its key has expired", doubt=VerificationFailure.KEY_NOT_VALID, key=signature.key)

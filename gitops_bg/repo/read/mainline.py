@@ -33,8 +33,8 @@ class BranchPoints:
         return {head: self._lines[head] for head in wanted}
 
     def _kept(self, wanted: list[str], main: str) -> dict[str, Line]:
-        """What was known before, as far as main took nothing of it in since. A main with another history may have lost
-        what a branch stands on.
+        """Return what was known before, as far as main took nothing of it in since. A main with another history may
+        have lost what a branch stands on.
         """
         goes_on = bool(self._main and main) and self._mirror.is_ancestor(self._main, main)
         taken_in = self._mirror.near(self._main, main) if goes_on else None
@@ -43,7 +43,9 @@ class BranchPoints:
         return {head: _up_to(self._lines[head], taken_in) for head in wanted if head in self._lines}
 
     def _near(self, wanted: list[str], known: Container[str], main: str) -> dict[str, Line]:
-        """The lines of branches that a few steps lead to main as it is: main cannot contain what comes after it."""
+        """Return the lines of branches that a few steps lead to main as it is: main cannot contain what comes after
+        it.
+        """
         found = {head: self._mirror.first_parents(head, {main}) for head in wanted if head not in known}
         return {head: (*(one for one, _ in line), main) for head, line in found.items() if line is not None}
 
@@ -60,7 +62,7 @@ def _up_to(line: Line, taken_in: Container[str]) -> Line:
 
 
 def _line(head: str, own: Mapping[str, list[str]]) -> Line:
-    """The line of first parents down to the first commit that is not the branch's own."""
+    """Return the line of first parents down to the first commit that is not the branch's own."""
     line = [head]
     while line[-1] in own:
         line += own[line[-1]] or [""]
@@ -180,7 +182,9 @@ class Mainline:
             self._places[commit] = len(self._line)
 
     def _new(self, head: str, known: str) -> tuple[list[str], str]:
-        """The new part of the line, newest first, and the commit where it meets the known part; empty for none."""
+        """Return the new part of the line, newest first, and the commit where it meets the known part; empty for
+        none.
+        """
         found: list[str] = []
         tip = head
         while tip and tip not in self._places:
@@ -197,7 +201,9 @@ class Mainline:
         return found, tip if tip in self._places else ""
 
     def _down_to(self, known: str, head: str) -> list[str]:
-        """The line from a head down to a commit that it contains, newest first, by parents that contain it, too."""
+        """Return the line from a head down to a commit that it contains, newest first, by parents that contain it,
+        too.
+        """
         walk = ("--ancestry-path", head, f"^{known}")
         family = {commit: (parents, self._merges_main(subject)) for commit, parents, subject in self._commits(*walk)}
         found, at = list[str](), head
@@ -209,7 +215,7 @@ class Mainline:
         return found
 
     def _main_of(self, commit: str, parents: Sequence[str], known: str, *, is_pull: bool) -> str:
-        """The parent of a commit of the line that was main; empty for none.
+        """Return the parent of a commit of the line that was main; empty for none.
 
         It is the one that is known to be of the line, unless main has another history than what is ``known``.
         """
@@ -234,7 +240,7 @@ class Mainline:
             yield commit, parents.split(), subject
 
     def _merges_main(self, subject: str) -> bool:
-        """Whether the subject is that of a `git pull`: main was merged into what then became main."""
+        """Return whether the subject is that of a `git pull`: main was merged into what then became main."""
         branch = self._mirror.settings.branch
         names = (f"branch '{branch}' of ", f"remote-tracking branch 'origin/{branch}'", f"branch 'origin/{branch}'")
         return subject.startswith("Merge ") and subject.removeprefix("Merge ").startswith(names)

@@ -231,7 +231,7 @@ class Poller:
         return changed
 
     def _walk(self, before: str, head: str) -> tuple["_Course", Step]:
-        """Where main went since the last poll, and on which way; remember that, if it went forward."""
+        """Return where main went since the last poll, and on which way; remember that, if it went forward."""
         step = Step(before, head, {})
         if before == head:
             return _Course.FORWARD, step
@@ -260,12 +260,12 @@ class Poller:
         return ""
 
     def _top(self, head: str) -> dict[str, str]:
-        """The entries of the root folder."""
+        """Return the entries of the root folder."""
         return {name: node.id for _, name, node in self._trees.listed([self._trees.root(head)])}
 
 
 def _difference(before: Mapping[AppKey, str], now: Mapping[AppKey, str]) -> tuple[frozenset[AppKey], frozenset[AppKey]]:
-    """The apps that are new or changed, and those that were removed."""
+    """Return the apps that are new or changed, and those that were removed."""
     if before is now:
         return frozenset(), frozenset()
     changed = frozenset(app for app, tree in now.items() if before.get(app) != tree)

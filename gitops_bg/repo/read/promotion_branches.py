@@ -153,7 +153,7 @@ class PromotionBranches:
         return offer.own_commits <= 1 or not event_in(self._messages([offer]).get(offer.commit, ""))
 
     def _messages(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
-        """The messages of the commits of branches, by commit."""
+        """Return the messages of the commits of branches, by commit."""
         commits = [offer.commit for offer in offers]
         found = {commit: one.message for commit, one in self._mirror.commits(commits).items()}
         wanted = "".join(f"{commit}\n" for commit in commits if commit not in found)

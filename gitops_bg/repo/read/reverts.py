@@ -60,7 +60,7 @@ class NearChanges:
         return left or {}
 
     def _line(self, before: str, head: str, steps: int) -> list[str]:
-        """The first parents of a commit up to another one, the last of them; none if more than ``steps``."""
+        """Return the first parents of a commit up to another one, the last of them; none if more than ``steps``."""
         line, at = list[str](), head
         while at != before:
             commit = self._mirror.commits([at]).get(at) if len(line) < steps else None
@@ -71,7 +71,9 @@ class NearChanges:
         return line
 
     def _equal(self, parents: Iterable[str], paths: tuple[str, ...], nodes: Mapping[str, TreeNode]) -> tuple[str, bool]:
-        """The first parent with the same files, empty without one; and whether all that were compared could be read."""
+        """Return the first parent with the same files, empty without one; and whether all that were compared could be
+        read.
+        """
         for parent in parents:
             theirs = self._nodes(parent, paths)
             if theirs is None:
@@ -150,7 +152,7 @@ def _names_in(line: str) -> Iterator[str]:
 
 
 def _references(words: list[str]) -> Iterator[str]:
-    """The names up to the first word that is neither a name nor a filler between names."""
+    """Yield the names up to the first word that is neither a name nor a filler between names."""
     for word in words:
         plain = word.strip(_AROUND)
         name = _commit(plain) or _request(plain)
@@ -163,7 +165,7 @@ def _references(words: list[str]) -> Iterator[str]:
 
 
 def _commit(word: str) -> str:
-    """A commit id, or empty."""
+    """Return a commit id, or empty."""
     name = word.casefold()
     return name if _SHORTEST <= len(name) <= _LONGEST_TEXT and _HEX.issuperset(name) else ""
 
@@ -182,7 +184,7 @@ def _is_path(text: str) -> bool:
 
 
 def _titles_in(subject: str) -> Iterator[str]:
-    """The subject that a revert quotes; for `Reapply`, that of the revert."""
+    """Yield the subject that a revert quotes; for `Reapply`, that of the revert."""
     for start, before in _TITLES:
         if subject.casefold().startswith(start):
             quoted = subject[len(start) :]
@@ -213,7 +215,7 @@ def requests_of(message: str) -> frozenset[str]:
 
 
 def _in_brackets(text: str) -> set[str]:
-    """The last ``(#12)`` before ``from``: a title may contain others."""
+    """Return the last ``(#12)`` before ``from``: a title may contain others."""
     before = text.rpartition(" from ")[0].rstrip()
     return {_request(before.rpartition("(")[2].rstrip(")"))} if before.endswith(")") else set()
 
@@ -288,12 +290,12 @@ class Reverts:
         return markers_in(next(self._log("--no-walk", landing)).message)
 
     def _commits(self, name: str, before: str) -> list[str]:
-        """The commit of an id, whole or abbreviated, if ``before`` contains it."""
+        """Return the commit of an id, whole or abbreviated, if ``before`` contains it."""
         full = self._mirror.commit(name)
         return [full] if full not in ("", before) and self._mirror.is_ancestor(full, before) else []
 
     def _search(self, names: Sequence[str], before: str, paths: Sequence[str]) -> dict[str, list[str]]:
-        """The newest commits with these requests or subjects among those that changed the files."""
+        """Return the newest commits with these requests or subjects among those that changed the files."""
         found: dict[str, list[str]] = {name: [] for name in names}
         if not found:
             return found
@@ -310,8 +312,8 @@ class Reverts:
         return found
 
     def _brought_by(self, commits: Iterable[str], paths: Sequence[str], head: str) -> Iterator[RevertCandidate]:
-        """The commits, and for a merge also those that it brought: beyond its first parent, and beyond what main was,
-        for a revert may be against either.
+        """Yield the commits, and for a merge also those that it brought: beyond its first parent, and beyond what main
+        was, for a revert may be against either.
         """
         wanted = list(commits)
         for change, parents in self._with_parents(wanted):

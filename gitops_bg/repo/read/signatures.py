@@ -225,8 +225,8 @@ class Signatures:
                 yield one.commit, _signature_by_gpg(one) if is_gpg else _signature(one, expiries)
 
     def _signatures_of(self, commits: list[str], home: Path) -> list[_CommitSignature]:
-        """What git tells of each commit. Where it fails, of each by itself; where its time is over, of those before.
-        The one at which it was then has no letter.
+        """Return what git tells of each commit. Where it fails, of each by itself; where its time is over, of those
+        before. The one at which it was then has no letter.
 
         What makes it fail is in a commit or on this machine, and says nothing about the mirror, which is cloned anew
         where it is damaged: everything else that reads it finds that out.
@@ -272,7 +272,7 @@ def _only(home: Path) -> tuple[str, ...]:
 
 
 def _refused_by_form(signature: bytes | None, keys: Keys) -> Signature | None:
-    """Why nobody is asked about a signature; None where somebody is."""
+    """Return why nobody is asked about a signature; None where somebody is."""
     if not signature:
         return _refused("E" if signature is None else "N")
     if signature.startswith(_OPENPGP):
@@ -282,7 +282,9 @@ def _refused_by_form(signature: bytes | None, keys: Keys) -> Signature | None:
 
 
 def _signature_by_gpg(told: _CommitSignature) -> Signature:
-    """What git makes of gpg's status lines; a combination that is not that of exactly one signature is none to it."""
+    """Return what git makes of gpg's status lines; a combination that is not that of exactly one signature is none to
+    it.
+    """
     if told.letter == "G" and told.signer:
         return Signature(one_line(told.signer), key=told.fingerprint)
     if (doubt := _BY_GPG.get(told.letter)) is not None:
@@ -408,7 +410,7 @@ def make_keyring(home: Path, keys: bytes) -> Wrong | None:
 
 
 def _import(home: Path) -> tuple[str, str] | None:
-    """The status lines and the complaints of gpg; None where it took too long or said too much."""
+    """Return the status lines and the complaints of gpg; None where it took too long or said too much."""
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "HOME": str(home)}
     gpg = (GPG, "--homedir", str(home), "--status-fd", "1", "--import", str(home / "keys.asc"))
     process = subprocess.Popen(

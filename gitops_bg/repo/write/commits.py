@@ -177,7 +177,7 @@ def _commit(number: int, draft: CommitDraft, author: str, committer: str) -> byt
 
 
 def _plain(text: str) -> str:
-    """A name or mail address that cannot break out of its field in a commit."""
+    """Return a name or mail address that cannot break out of its field in a commit."""
     return one_line(text).translate(str.maketrans("", "", "<>"))
 
 
@@ -246,13 +246,13 @@ class OwnKey:
         return {commit: found[commit] for commit in commits}
 
     def _signed(self) -> str:
-        """A commit of no branch, which nobody has checked yet."""
+        """Return a commit of no branch, which nobody has checked yet."""
         [commit] = self._committer.build([CommitDraft(None, {}, f"Try the signing key\n\n{uuid4()}\n")])
         return commit
 
 
 def _public(key: Path) -> str:
-    """The public key, to be copied into a file of signers; only a word for it where it cannot be told."""
+    """Return the public key, to be copied into a file of signers; only a word for it where it cannot be told."""
     command = ["ssh-keygen", "-y", "-P", "", "-f", str(key)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=10, stdin=subprocess.DEVNULL, check=False)
@@ -361,8 +361,8 @@ def mark(cluster: str) -> str:
 
 
 def _many(movements: Sequence[Movement[Of]]) -> str:
-    """All sentences where they are few and about one, so that `git log --oneline` shows them; else their number and
-    the names, as many as fit in a title.
+    """Return all sentences where they are few and about one, so that `git log --oneline` shows them; else their number
+    and the names, as many as fit in a title.
     """
     about = list(dict.fromkeys(movement.subject for movement in movements))
     if len(about) > 1 or len(movements) > _MOST_IN_SUBJECT:

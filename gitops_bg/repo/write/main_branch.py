@@ -74,7 +74,7 @@ class MainBranch:
         return doubt
 
     def _verified(self, head: str) -> str:
-        """A commit on top of one that is not verified would have to be rewritten with it."""
+        """Return a commit on top of one that is not verified would have to be rewritten with it."""
         if self._mirror.doubt_of(head) is not None:
             raise RemoteMoved(f"{self._mirror.settings.branch} has commits that are not verified: see SourceVerified")
         return head
@@ -174,7 +174,7 @@ class Edits:
         return changed
 
     def _new(self, path: str, content: bytes, base: str) -> dict[str, bytes | None]:
-        """A new file; nothing where somebody has created the same one."""
+        """Return a new file; nothing where somebody has created the same one."""
         there = self._files.at(path, base)
         if there is not None and there.content != content:
             remedy = "look at it, and run the command again"

@@ -184,12 +184,12 @@ class GroupBranches:
         return OfferedFolder(standing, parent, folder, is_merged, is_outdated)
 
     def _parent(self, commit: str) -> str:
-        """What a commit stands on; empty where it has no parent."""
+        """Return what a commit stands on; empty where it has no parent."""
         found = self._mirror.commits([commit]).get(commit)
         return found.parents[0] if found is not None and found.parents else ""
 
     def _fits(self, group: GroupKey, parent: str, main: str) -> bool:
-        """Whether main has what a branch stands on, and says the same in ``group.yaml`` still."""
+        """Return whether main has what a branch stands on, and says the same in ``group.yaml`` still."""
         path = group_file(group)
         is_there = bool(parent) and self._mirror.is_ancestor(parent, main)
         return is_there and self._trees.at(parent, [path]) == self._trees.at(main, [path])
@@ -336,7 +336,7 @@ class Promotions:
     def _derived(
         self, changes: PrimaryChanges, base: str
     ) -> tuple[dict[AppOrGroup, PrimaryOutcome], list[PrimaryChange[AppOrGroup]]]:
-        """The outcomes known at this base, and the changes still to commit."""
+        """Return the outcomes known at this base, and the changes still to commit."""
         outcomes, pending = {}, []
         entries = self._entries(changes, base)
         stale = self._stale(changes, base)
@@ -351,7 +351,7 @@ class Promotions:
         return outcomes, pending
 
     def _entries(self, changes: PrimaryChanges, commit: str) -> dict[AppOrGroup, dict[str, TreeEntry]]:
-        """The files of the folders of apps at a commit, and the ``group.yaml`` of groups."""
+        """Return the files of the folders of apps at a commit, and the ``group.yaml`` of groups."""
         subjects = [change.subject for change in changes if change.entry is None]
         apps = self._files.entries((each for each in subjects if isinstance(each, AppKey)), commit)
         found: dict[AppOrGroup, dict[str, TreeEntry]] = dict(apps.items())
@@ -363,7 +363,7 @@ class Promotions:
         return found | self._releases(changes, commit)
 
     def _releases(self, changes: PrimaryChanges, commit: str) -> dict[AppOrGroup, dict[str, TreeEntry]]:
-        """The ``release.yaml`` of environments at a commit, where there are any, of apps that main has."""
+        """Return the ``release.yaml`` of environments at a commit, where there are any, of apps that main has."""
         paths = {change.subject: change.entry.path for change in changes if change.entry is not None}
         folders = {subject: path.rpartition("/")[0] for subject, path in paths.items()}
         there, nodes = (self._trees.at(commit, each) if paths else {} for each in (folders.values(), paths.values()))
@@ -375,7 +375,7 @@ class Promotions:
         return found
 
     def _stale(self, changes: PrimaryChanges, base: str) -> set[AppOrGroup]:
-        """Those whose change was decided from files touched since, or from no main of this history."""
+        """Return those whose change was decided from files touched since, or from no main of this history."""
         stale: set[AppOrGroup] = set()
         for commit in {change.decided_from for change in changes} - {base}:
             subjects = {change.subject for change in changes if change.decided_from == commit}
@@ -390,7 +390,7 @@ class Promotions:
         return self._trees.at(commit, [path]).get(path, NOTHING).folder
 
     def _before(self, changes: PrimaryChanges, base: str) -> dict[AppOrGroup, str | None]:
-        """The blobs of the files at a commit; None where there is none."""
+        """Return the blobs of the files at a commit; None where there is none."""
         names = {change.subject: _file_of(change) for change in changes}
         found = {who: entries.get(names[who]) for who, entries in self._entries(changes, base).items()}
         return {who: entry.blob if entry else None for who, entry in found.items()}
@@ -418,7 +418,7 @@ class Promotions:
         return CommitDraft(parent, {path: change.content}, message, requester=change.movement.requester)
 
     def _standing(self, changes: PrimaryChanges, base: str) -> dict[AppOrGroup, PrimaryOutcome]:
-        """The changes that their promotion branch offers already."""
+        """Return the changes that their promotion branch offers already."""
         before, offers, heads = self._before(changes, base), self._offers.blobs(), self._mirror.tracked()
         standing = {}
         for change in changes:
@@ -434,8 +434,8 @@ class Promotions:
         return standing
 
     def _offered_release(self, entry: Entry, content: bytes, before: str | None, heads: Mapping[str, str]) -> str:
-        """The head of the branch that asks for a release, where it has that, as one commit on top of a main whose file
-        is still the same; empty where it has not.
+        """Return the head of the branch that asks for a release, where it has that, as one commit on top of a main
+        whose file is still the same; empty where it has not.
         """
         head = heads.get(entry.branch, "")
         found = self._mirror.commits([head]).get(head) if head else None
@@ -448,13 +448,13 @@ class Promotions:
         return head if is_same and is_on_main and base == before else ""
 
     def _offered_of_app(self, change: PrimaryChange[AppOrGroup], offer: OfferedBlobs | None, before: str | None) -> str:
-        """The head of the promotion branch that offers a change already; empty where none does."""
+        """Return the head of the promotion branch that offers a change already; empty where none does."""
         if offer is None or offer.base_blob != before or offer.blob != blob_id(change.content, offer.commit):
             return ""
         return offer.commit if self._offers.stands_on_main(offer) else ""
 
     def _offered_of_group(self, change: PrimaryChange[AppOrGroup], group: GroupKey, head: str) -> str:
-        """The same of a group: ``head``, where its ``group.yaml`` is that of the change."""
+        """Return the same of a group: ``head``, where its ``group.yaml`` is that of the change."""
         path = group_file(group)
         blob = self._trees.at(head, [path]).get(path, NOTHING).id if head else ""
         return head if head and blob == blob_id(change.content, head) else ""

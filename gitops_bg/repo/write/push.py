@@ -159,7 +159,7 @@ class Pusher:
         )
 
     def _main_moved(self, remote: Mapping[str, str]) -> bool:
-        """Whether the remote has another main than the one fetched.
+        """Return whether the remote has another main than the one fetched.
 
         Then it does not tell git that it has the one that commits are made on: git would send all of that, too, and has
         no contents of files that nobody read.
@@ -176,7 +176,7 @@ def server_message(complaint: str) -> str:
 
 
 def _answered(porcelain: bytes) -> set[str]:
-    """The branches that the remote (or the lease) answered for."""
+    """Return the branches that the remote (or the lease) answered for."""
     rows = [line.split(b"\t") for line in lines(porcelain)]
     return {text(row[1].rpartition(b":refs/heads/")[2]) for row in rows if len(row) >= 3}
 

@@ -96,7 +96,7 @@ def _one_of(name: str, source: Manifest, namespace: str, find: Find) -> Iterator
 
 
 def _found(kind: str, name: str, reference: Manifest, find: Find) -> Manifest | None:
-    """The object of a reference; None where it is optional and missing."""
+    """Return the object of a reference; None where it is optional and missing."""
     found = find(kind, name)
     if found is None and not reference.get("optional"):
         raise Missing(f'{kind.lower()} "{name}" not found')

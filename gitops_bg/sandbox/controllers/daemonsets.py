@@ -83,5 +83,5 @@ class DaemonSets(PodController):
 
 
 def _revision(daemon_set: Manifest) -> str:
-    """What tells the pods of one template from those of another."""
+    """Return what tells the pods of one template from those of another."""
     return hashlib.sha256(to_json(daemon_set["spec"]["template"])).hexdigest()[:10]

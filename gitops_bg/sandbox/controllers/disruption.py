@@ -76,7 +76,7 @@ class Disruption:
         return {**status, "disruptedPods": disrupted} if disrupted else status
 
     def _expectation(self, budget: Manifest, pods: list[Manifest]) -> tuple[int, int]:
-        """How many pods there should be, and how many of them healthy."""
+        """Return how many pods there should be, and how many of them healthy."""
         spec = budget["spec"]
         if "maxUnavailable" in spec:
             expected = self._expected(pods)
@@ -88,7 +88,8 @@ class Disruption:
         return expected, _share(least, expected)
 
     def _expected(self, pods: list[Manifest]) -> int:
-        """The replicas that the ReplicaSets of these pods ask for; pods of a DaemonSet have no scale to be asked.
+        """Return the replicas that the ReplicaSets of these pods ask for; pods of a DaemonSet have no scale to be
+        asked.
 
         https://kubernetes.io/docs/tasks/run-application/configure-pdb/#arbitrary-controllers-and-selectors
         """
@@ -107,12 +108,12 @@ def _is_healthy(pod: Manifest) -> bool:
 
 
 def _share(value: int | str, of: int) -> int:
-    """A number, or a percentage rounded up."""
+    """Return a number, or a percentage rounded up."""
     return math.ceil(int(value.rstrip("%")) * of / 100) if isinstance(value, str) else value
 
 
 def _still_disrupted(budget: Manifest, pods: list[Manifest]) -> dict[str, str]:
-    """The pods whose eviction was allowed and is not seen yet."""
+    """Return the pods whose eviction was allowed and is not seen yet."""
     living = {pod["metadata"]["name"] for pod in pods if "deletionTimestamp" not in pod["metadata"]}
     noted: dict[str, str] = dig(budget, ("status", "disruptedPods")) or {}
     return {name: since for name, since in noted.items() if name in living and age_of(since) < _FORGET_SECONDS}

@@ -99,7 +99,7 @@ class Endpoints:
 
 
 def _labelled(obj: Manifest, labels: Mapping[str, str]) -> Manifest:
-    """An object that follows the labels of its Service, as `setEndpointSliceLabels` of the rules does."""
+    """Return an object that follows the labels of its Service, as `setEndpointSliceLabels` of the rules does."""
     return {**obj, "metadata": {**obj["metadata"], "labels": {**labels}}}
 
 
@@ -108,7 +108,9 @@ def _slice_name(service: str) -> str:
 
 
 def _port_number(port: Manifest, pods: list[Manifest]) -> int | None:
-    """The number of the pods' port that a Service's port leads to; None where no container has one of that name."""
+    """Return the number of the pods' port that a Service's port leads to; None where no container has one of that
+    name.
+    """
     target = port.get("targetPort", port["port"])
     if isinstance(target, int):
         return target
@@ -124,7 +126,7 @@ def _container_ports(pod: Manifest) -> list[Manifest]:
 
 
 def _ports(service: Manifest, pods: list[Manifest]) -> list[Manifest]:
-    """The ports that lead somewhere: a name that no container has is left out, and the addresses stay."""
+    """Return the ports that lead somewhere: a name that no container has is left out, and the addresses stay."""
     numbers = [(port, _port_number(port, pods)) for port in service["spec"].get("ports") or ()]
     return [
         {"name": port.get("name", ""), "port": number, "protocol": port["protocol"]}

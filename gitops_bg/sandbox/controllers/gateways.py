@@ -52,7 +52,7 @@ class Gateways:
             self._writer.modify(kind, name[0], name[1], lambda obj: {**obj, "status": said}, _OPTIONS)
 
     def _route_status(self, route: Manifest) -> Manifest:
-        """What other controllers said stays: each writes and removes its own entries only."""
+        """Return what other controllers said stays: each writes and removes its own entries only."""
         said = route.get("status", {}).get("parents") or ()
         own = [each for each in said if each["controllerName"] == CONTROLLER]
         others = [each for each in said if each["controllerName"] != CONTROLLER]

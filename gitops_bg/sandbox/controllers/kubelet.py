@@ -51,12 +51,12 @@ class Placement:
 
 
 def node_manifest(name: str) -> Manifest:
-    """A node that takes every pod."""
+    """Return a node that takes every pod."""
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {HOSTNAME: name}}, "spec": {}}
 
 
 def is_choosy(pod: Manifest) -> bool:
-    """Whether the pods that are there matter for where this one may go."""
+    """Return whether the pods that are there matter for where this one may go."""
     return bool(host_ports(pod)) or any(_hard_spreads(pod))
 
 
@@ -77,7 +77,7 @@ def place(pod: Manifest, nodes: Sequence[Manifest], pods: Iterable[Manifest], tu
 
 
 def is_chosen(pod: Manifest, node: Manifest) -> bool:
-    """Whether a pod asks for a node, by its labels or by its name."""
+    """Return whether a pod asks for a node, by its labels or by its name."""
     wanted = (pod["spec"].get("nodeSelector") or {}).items()
     if not wanted <= labels_of(node).items():
         return False
@@ -102,7 +102,7 @@ def asks_for_node(spec: Manifest, name: str) -> Manifest:
 
 
 def wanted_node(pod: Manifest) -> str:
-    """The node that a pod is on, or that it is for; empty where any will do."""
+    """Return the node that a pod is on, or that it is for; empty where any will do."""
     terms = dig(pod["spec"], (*_REQUIRED, "nodeSelectorTerms")) or ()
     named = (value for term in terms for field in term.get("matchFields") or () for value in field["values"])
     return pod["spec"].get("nodeName") or next(named, "")
@@ -123,7 +123,7 @@ def _host_ports(spec: Manifest) -> Iterator[HostPort]:
 
 
 def _refusal(pod: Manifest, node: Manifest, nodes: Sequence[Manifest], there: Sequence[Manifest]) -> str:
-    """Why a node does not take a pod; empty where it does."""
+    """Return why a node does not take a pod; empty where it does."""
     if not is_chosen(pod, node):
         return "node(s) didn't match Pod's node affinity/selector"
     if dig(node, ("spec", "unschedulable")) and not _tolerates_cordons(pod):
@@ -160,7 +160,7 @@ def _hard_spreads(pod: Manifest) -> Iterator[Manifest]:
 def _keeps(
     spread: Manifest, pod: Manifest, node: Manifest, nodes: Sequence[Manifest], there: Sequence[Manifest]
 ) -> bool:
-    """Whether the pods of a spread are still even with one more on this node."""
+    """Return whether the pods of a spread are still even with one more on this node."""
     key, namespace = spread["topologyKey"], pod["metadata"]["namespace"]
     domains = {each["metadata"]["name"]: labels_of(each).get(key) for each in nodes if is_chosen(pod, each)}
     domain = domains.get(node["metadata"]["name"])

@@ -174,7 +174,7 @@ class PodController(ABC):
                 raise
 
     def _available(self, workload: Manifest, pods: Sequence[Manifest]) -> int:
-        """How many pods are available; the workload is looked at again when the next one will be."""
+        """Return how many pods are available; the workload is looked at again when the next one will be."""
         least = workload["spec"].get("minReadySeconds", 0)
         waits = [least - _ready_for(pod) if least else 0 for pod in pods if is_pod_ready(pod)]
         pending = [wait for wait in waits if wait > 0]
@@ -188,7 +188,7 @@ class PodController(ABC):
 
 
 def _ready_for(pod: Manifest) -> float:
-    """The seconds since a pod became ready."""
+    """Return the seconds since a pod became ready."""
     found = (each.get("lastTransitionTime") for each in pod["status"]["conditions"] if each["type"] == "Ready")
     since = next(found, None) or timestamp()
     return (datetime.now(UTC) - datetime.fromisoformat(since)).total_seconds()

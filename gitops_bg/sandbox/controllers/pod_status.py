@@ -90,7 +90,7 @@ def reported(pod: Manifest) -> State:
 
 
 def _reason(container: Manifest) -> str:
-    """Why a container waits, as was reported; empty where it does not."""
+    """Return why a container waits, as was reported; empty where it does not."""
     return str(dig(container, ("state", "waiting", "reason"), ""))
 
 
@@ -101,7 +101,7 @@ def restarts_of(pod: Manifest) -> int:
 
 
 def _uninitialized(pod: Manifest, state: State) -> list[str]:
-    """The init containers that have not done their work."""
+    """Return the init containers that have not done their work."""
     names = [each["name"] for each in pod["spec"].get("initContainers") or ()]
     if state.waiting == "ContainerCreating":
         return names

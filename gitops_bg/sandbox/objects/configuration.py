@@ -151,7 +151,7 @@ def _too_long(field: str) -> Manifest:
 
 
 def _type_needs(secret: Manifest, data: Manifest) -> Causes:
-    """The keys that the built-in types of Secrets require."""
+    """Return the keys that the built-in types of Secrets require."""
     wanted, field = _NEEDS_ALL.get(secret["type"], ((), ""))
     yield from (required(f"{field}[{key}]") for key in wanted if _is_missing(secret["type"], data, key))
     wanted, field = _NEEDS_ONE.get(secret["type"], ((), ""))
@@ -164,7 +164,7 @@ def _type_needs(secret: Manifest, data: Manifest) -> Causes:
 
 
 def _is_missing(kind: str, data: Manifest, key: str) -> bool:
-    """Whether a key is missing: an empty private key is, an empty certificate is not."""
+    """Return whether a key is missing: an empty private key is, an empty certificate is not."""
     return key not in data or (kind == "kubernetes.io/ssh-auth" and not data[key])
 
 

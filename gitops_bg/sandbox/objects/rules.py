@@ -102,7 +102,7 @@ def _begin_builtin(kind: ServedKind, obj: Manifest, addresses: Addresses) -> Non
 
 
 def _select_own_pods(job: Manifest) -> None:
-    """A Job selects its pods by its uid, unless it says otherwise (`pkg/registry/batch/job/strategy.go`)."""
+    """Let a Job select its pods by its uid, unless it says otherwise (`pkg/registry/batch/job/strategy.go`)."""
     spec, uid = job.get("spec"), job["metadata"]["uid"]
     if not isinstance(spec, dict) or spec.get("manualSelector") or not isinstance(spec.get("template"), dict):
         return
@@ -158,7 +158,7 @@ def _only_status(old: Manifest, new: Manifest) -> Manifest:
 
 
 def _keep_allocations(kind: ServedKind, old: Manifest, new: Manifest) -> None:
-    """A Service update that leaves the cluster IP out keeps it (`pkg/registry/core/service/storage`)."""
+    """Keep the cluster IP where an update of a Service leaves it out (`pkg/registry/core/service/storage`)."""
     spec, before = new.get("spec"), old.get("spec")
     if kind.key != SERVICES or not isinstance(spec, dict) or not before:
         return

@@ -190,7 +190,7 @@ class Store:
             self.end_watches()
 
     def backup(self) -> Backup:
-        """What `etcdctl snapshot save` keeps: every object, and the version."""
+        """Return what `etcdctl snapshot save` keeps: every object, and the version."""
         with self.lock:
             objects = {resource: dict(table.objects) for resource, table in self._tables.items()}
             return Backup(self.version, objects)

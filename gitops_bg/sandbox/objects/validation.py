@@ -133,7 +133,7 @@ def _workload(obj: Manifest, old: Manifest | None) -> Causes:
 
 
 def _lasting(obj: Manifest, old: Manifest | None) -> Causes:
-    """What holds for every workload whose pods do not end."""
+    """Return what holds for every workload whose pods do not end."""
     spec = obj["spec"]
     yield from _workload_selector(obj)
     template = spec["template"]

@@ -158,7 +158,7 @@ class LateRoutes:
 
 
 def _ready(slice_: Manifest) -> list[str]:
-    """The ready pods of a slice; none where its ports lead nowhere: no connection gets an answer then."""
+    """Return the ready pods of a slice; none where its ports lead nowhere: no connection gets an answer then."""
     return [
         each["targetRef"]["name"] for each in slice_["endpoints"] if each["conditions"]["ready"] and slice_["ports"]
     ]

@@ -33,13 +33,13 @@ def evict(writer: Writer, kind: ServedKind, namespace: str, name: str, eviction:
 
 
 def budgets_of(writer: Writer, pod: Manifest) -> list[Manifest]:
-    """The budgets that select a pod; one without a selector selects none, an empty selector all (policy/v1)."""
+    """Return the budgets that select a pod; one without a selector selects none, an empty selector all (policy/v1)."""
     found = (stored.obj for stored in writer.store.all(BUDGETS, pod["metadata"]["namespace"]))
     return [budget for budget in found if is_selected(budget, pod)]
 
 
 def is_selected(budget: Manifest, pod: Manifest) -> bool:
-    """Whether a budget counts a pod."""
+    """Return whether a budget counts a pod."""
     selector = dig(budget, ("spec", "selector"))
     return selector is not None and selectors.accepts(selectors.from_object(selector), labels_of(pod))
 
@@ -54,7 +54,7 @@ def _check(eviction: Manifest, name: str) -> None:
 
 
 def _needs_no_budget(pod: Manifest) -> bool:
-    """Whether a pod disrupts nobody: it never ran, has ended or is ending."""
+    """Return whether a pod disrupts nobody: it never ran, has ended or is ending."""
     phase = dig(pod, ("status", "phase"), "Pending")
     return phase in ("Pending", "Succeeded", "Failed") or "deletionTimestamp" in pod["metadata"]
 
@@ -72,7 +72,9 @@ def _ask_budget(writer: Writer, pod: Manifest, *, dry_run: bool) -> None:
 
 
 def _is_spare(budget: Manifest) -> bool:
-    """Whether an unready pod may go without counting: `unhealthyPodEvictionPolicy: IfHealthyBudget`, the default."""
+    """Return whether an unready pod may go without counting: `unhealthyPodEvictionPolicy: IfHealthyBudget`, the
+    default.
+    """
     status = budget.get("status") or {}
     return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 

@@ -273,7 +273,7 @@ def _refuse_twins(flat: Flat, metrics: list[Metric], given: Given) -> None:
 
 
 def _args(flat: Flat, given: Given) -> dict[str, str]:
-    """The values of the args that the templates declare; others are dropped, as in Argo."""
+    """Return the values of the args that the templates declare; others are dropped, as in Argo."""
     named: dict[str, int] = {}
     for number, one in enumerate(given.args):
         if named.setdefault(one.name, number) != number:
@@ -357,7 +357,9 @@ def _retained(flat: Flat, metrics: list[Metric]) -> list[Metric]:
 def _found(
     flat: Flat, rule: DryRun | MeasurementRetention, document: Document, path: Path, metrics: list[Metric]
 ) -> set[str]:
-    """The metrics whose names match a rule anywhere (`GetDryRunMetrics`); a rule without a match is a mistake."""
+    """Return the metrics whose names match a rule anywhere (`GetDryRunMetrics`); a rule without a match is a
+    mistake.
+    """
     matches = compile_pattern(rule.metric_name)
     found = {metric.name for metric in metrics if matches(metric.name)}
     if not found and metrics:

@@ -64,7 +64,9 @@ def unknown_plan(block: Analysis | FlaggerAnalysis | None, reason: str) -> Measu
 
 
 def _is_asked_for(block: Analysis | FlaggerAnalysis | None) -> bool:
-    """Whether a block asks for anything: an empty list of templates counts as no block (argo-rollouts.md §1.2)."""
+    """Return whether a block asks for anything: an empty list of templates counts as no block (argo-rollouts.md
+    §1.2).
+    """
     items: Sequence[Any] | None = block.templates if isinstance(block, Analysis) else block.metrics if block else None
     return bool(items)
 
@@ -123,7 +125,7 @@ class PlanReader:
         return self._plan(metrics, whole, FLAGGER, None)
 
     def _one_metric(self, whole: Flat, use: Use, given: Given) -> list[CoreMetric]:
-        """The metric of a template with exactly one; its problems are added to ``whole``."""
+        """Return the metric of a template with exactly one; its problems are added to ``whole``."""
         flat = flatten([use], self.library, self.namespace)
         found = metrics_of(flat, given)
         if not flat.problems and len(found) != 1:

@@ -41,7 +41,7 @@ Condition = Annotated[str, AfterValidator(_condition)]
 
 
 def _edge(value: Any) -> float | str:
-    """A number, also as text, or text with args to fill in."""
+    """Return a number, also as text, or text with args to fill in."""
     if is_open(value):
         return str(value)
     try:

@@ -143,7 +143,7 @@ def check_repository(
 
 
 def _calling(contents: Mapping[str, File]) -> Iterator[Document]:
-    """The documents that say whom the agent is to call."""
+    """Yield the documents that say whom the agent is to call."""
     for path, content in contents.items():
         shared = path.startswith((f"{ANALYSIS_FOLDER}/", f"{ALERTS_FOLDER}/")) and is_manifest(path)
         app, group = app_of(path), group_of(path)
@@ -170,7 +170,7 @@ def _found(rule: Rule, problems: Iterable[Problem]) -> Iterator[Finding]:
 
 
 def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings by place. One of a shared file occurs once, however many apps use the file."""
+    """Return the findings by place. One of a shared file occurs once, however many apps use the file."""
     by_place = sorted(
         dict.fromkeys(found), key=lambda each: (each.problem.file, each.problem.line or 0, each.problem.column or 0)
     )
@@ -178,7 +178,7 @@ def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _first_of_each(found: Iterable[Finding]) -> Iterator[Finding]:
-    """The first errors and the first notes of each file, and where there are more of them."""
+    """Yield the first errors and the first notes of each file, and where there are more of them."""
     known: Counter[tuple[str, LintSeverity]] = Counter()
     for each in found:
         kind = each.problem.file, each.rule.severity
@@ -190,7 +190,7 @@ def _first_of_each(found: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def _without_repeats(found: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings without those about a field of which a rule before has said something."""
+    """Yield the findings without those about a field of which a rule before has said something."""
     first: dict[object, Rule] = {}
     for each in found:
         place = (each.problem.file, each.problem.line, each.problem.field)
@@ -199,7 +199,7 @@ def _without_repeats(found: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def _manifests(config: AppConfig, files: Mapping[str, File]) -> dict[tuple[str, int], Document]:
-    """The documents of an app's files that are Kubernetes' own objects, by file name and number."""
+    """Return the documents of an app's files that are Kubernetes' own objects, by file name and number."""
     ours = (APP_FILE, PRIMARY_FILE, ROUTES_FILE) if member_of(config.folder) else (APP_FILE, PRIMARY_FILE)
     found = {}
     for name, content in files.items():
@@ -210,7 +210,7 @@ def _manifests(config: AppConfig, files: Mapping[str, File]) -> dict[tuple[str, 
 
 
 def _folder(config: AppConfig, manifests: Mapping[tuple[str, int], Document], files: Mapping[str, File]) -> AppFolder:
-    """The folder of an app as rules look at it."""
+    """Return the folder of an app as rules look at it."""
     objects = {place: each for place, each in manifests.items() if isinstance(each.value, dict)}
     targets = [each for (name, _), each in objects.items() if name == config.target_file]
     return AppFolder(
@@ -222,7 +222,7 @@ def _folder(config: AppConfig, manifests: Mapping[tuple[str, int], Document], fi
 
 
 def _by_folder(contents: dict[str, File]) -> dict[str, dict[str, File]]:
-    """The files of each app's folder by their names in it; as the agent reads it, no link to another folder."""
+    """Return the files of each app's folder by their names in it; as the agent reads it, no link to another folder."""
     apps: dict[str, dict[str, File]] = {}
     for path, content in contents.items():
         folder, _, name = path.rpartition("/")
@@ -232,7 +232,7 @@ def _by_folder(contents: dict[str, File]) -> dict[str, dict[str, File]]:
 
 
 def _groups(contents: dict[str, File], library: Library) -> dict[GroupKey, DesiredGroup]:
-    """The release groups, each read from all files below its folder."""
+    """Return the release groups, each read from all files below its folder."""
     groups: dict[GroupKey, dict[str, File]] = {}
     for path, content in contents.items():
         place = group_of(path)
@@ -252,7 +252,7 @@ def _check_once(configs: Iterable[AppConfig]) -> Iterator[Problem]:
 
 
 def _no_source(*filenames: str) -> Source:
-    """A source without a commit: a check needs none."""
+    """Return a source without a commit: a check needs none."""
     return Source(commit=f"none: {', '.join(filenames)} only checked")
 
 
@@ -329,7 +329,7 @@ def _check_shared_routes(
 
 
 def _app_document(config: AppConfig, files: Mapping[str, File]) -> Document:
-    """The app.yaml of an app, with its lines; an empty document where it cannot be read.
+    """Return the app.yaml of an app, with its lines; an empty document where it cannot be read.
 
     Where a member of a release group has none, the one that counts instead.
     """

@@ -61,7 +61,7 @@ def _int_or_percent(value: Any) -> IntOrPercent:
 
 
 def _revision(value: Any) -> Revision:
-    """A number, also as ``v3``; a digest, or its beginning; a full commit id."""
+    """Return a number, also as ``v3``; a digest, or its beginning; a full commit id."""
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST:
         return Revision(number=value)
     if isinstance(value, str) and _REVISION.fullmatch(value):
@@ -79,7 +79,7 @@ def is_open(value: object) -> bool:
 
 
 def _period(value: Any) -> int | str:
-    """A whole number of seconds, or text such as 30s and 5m."""
+    """Return a whole number of seconds, or text such as 30s and 5m."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST:
         return value
     if isinstance(value, str) and _is_period(value):
@@ -99,7 +99,7 @@ def _is_period(text: str) -> bool:
 
 
 def _limit(value: Any) -> int | str:
-    """A whole number from -1 (no limit), also as text, or text with args to fill in."""
+    """Return a whole number from -1 (no limit), also as text, or text with args to fill in."""
     number = int(value) if isinstance(value, str) and value.removeprefix("-").isdecimal() else value
     if isinstance(number, int) and not isinstance(number, bool) and -1 <= number <= LARGEST:
         return number

@@ -252,7 +252,7 @@ class _Folder:
         self.problems.extend(dict.fromkeys(found for found in self.files.values() if isinstance(found, Problem)))
 
     def _document(self, filename: str) -> Document | None:
-        """The one document of a file; None where it is missing, unusable (reported already) or broken."""
+        """Return the one document of a file; None where it is missing, unusable (reported already) or broken."""
         content = self.files.get(filename)
         if not isinstance(content, bytes):
             return None
@@ -277,7 +277,7 @@ class _Folder:
         return document, model.spec if model and not problems else None
 
     def _without_app_file(self) -> Document | None:
-        """What counts where the folder has no app.yaml: a member of a release group needs none."""
+        """Return what counts where the folder has no app.yaml: a member of a release group needs none."""
         if self.member:
             document, _ = read_one(self._path(APP_FILE), implied_app(self.member))
             return replace(document, data=b"") if document else None  # no file has its lines
@@ -304,7 +304,7 @@ class _Folder:
         return document, target
 
     def _fits(self, document: Document, model: models.AppFields, target_document: Document | None) -> bool:
-        """Whether app.yaml contradicts nothing in its target; if it does, none of it is applied."""
+        """Return whether app.yaml contradicts nothing in its target; if it does, none of it is applied."""
         problems = tuple(check_pod_metadata(document, model, selected_labels(target_document)))
         if target_document and target_document.value.get("kind") == WorkloadKind.DAEMON_SET:
             problems += tuple(check_app_of_daemon_set(document))
@@ -353,12 +353,14 @@ class _Folder:
         return Primary(primary.snapshot, primary.version, primary.source, changed_by, primary.services)
 
     def _is_of_another_version(self, primary: Document) -> bool:
-        """Whether the agent committed it for another version of the same service, whose folder people have copied."""
+        """Return whether the agent committed it for another version of the same service, whose folder people have
+        copied.
+        """
         name = value_at(primary.value, ("metadata", "name"))
         return self.member is not None and isinstance(name, str) and self.member.own(name) == self.app.name != name
 
     def _manifests(self, target_file: str) -> tuple[dict[Named, Document], bool]:
-        """The manifests beside the three files by kind and name, and whether all of them could be read."""
+        """Return the manifests beside the three files by kind and name, and whether all of them could be read."""
         known = len(self.problems)
         manifests: dict[Named, Document] = {}
         for filename in sorted(self.files):
@@ -371,7 +373,7 @@ class _Folder:
         return manifests, len(self.problems) == known and not unusable
 
     def _track(self, target: Document, manifests: Mapping[Named, Document], readable: bool) -> Tracked | None:
-        """The configuration of the target; None where it is invalid, or may be in a file that cannot be read."""
+        """Return the configuration of the target; None where it is invalid, or may be in a file that cannot be read."""
         tracked = track(target, manifests)
         self.problems.extend(tracked.problems)
         if tracked.problems or (tracked.elsewhere and not readable):
@@ -418,7 +420,9 @@ class _Folder:
     def _serving(
         self, spec: AppSpec | None, services: Mapping[str, Document], target_file: str, target: TargetFile | None
     ) -> dict[str, Document]:
-        """The Services of the folder, checked; without those that would lead the app's traffic out of the cluster."""
+        """Return the Services of the folder, checked; without those that would lead the app's traffic out of the
+        cluster.
+        """
         if spec is None:
             return dict(services)
         template = target.snapshot.text if target else ""

@@ -78,14 +78,14 @@ def naming(config: AppConfig, files: Mapping[str, bytes | Problem], to: AppKey) 
 
 
 def _name_pattern(app: AppKey) -> re.Pattern[str]:
-    """What a text that names an app has: it as a whole word, or its folder."""
+    """Return what a text that names an app has: it as a whole word, or its folder."""
     name = re.escape(str(app))
     word = rf"(?<![\w./@:-])(?<!image: )(?<!newName: ){name}(?![\w/@-]|[.:]\S)"
     return re.compile(rf"{word}|(?<![\w-]){APPS_FOLDER}/{name}(?![\w.@:-])", re.ASCII)
 
 
 def _is_for_one(policy: Policy, config: AppConfig, to: AppKey) -> bool:
-    """Whether a policy is for one of the two names alone, or waits for the app by its name."""
+    """Return whether a policy is for one of the two names alone, or waits for the app by its name."""
     of, labels = config.app, config.labels
     waits = any(isinstance(rule, After) and rule.of(of.namespace) == of for rule in policy.rules)
     return waits or matches(policy.match, of, labels) != matches(policy.match, to, labels)
@@ -107,8 +107,8 @@ def moved(config: AppConfig, files: Mapping[str, bytes], to: AppKey) -> dict[str
 
 
 def _with_label(data: bytes, file: str) -> bytes:
-    """A PodSpecWorkload whose pods keep, under another name, the label that says its name: it would be another version
-    else.
+    """Return a PodSpecWorkload whose pods keep, under another name, the label that says its name: it would be another
+    version else.
     """
     value = as_map(_read(file, data).value)
     metadata = as_map(value.get("metadata"))
@@ -122,7 +122,7 @@ def _with_label(data: bytes, file: str) -> bytes:
 
 
 def _renamed_companion(config: AppConfig, file: str, data: bytes, to: AppKey) -> bytes:
-    """A file beside the three in which what names the app as its workload names it as it is to be called."""
+    """Return a file beside the three in which what names the app as its workload names it as it is to be called."""
     for document in read(file, data).documents:
         for path, text in _outdated(config.app, document, to):
             data = set_text(_numbered(file, data, document.number), path, text)
@@ -134,7 +134,7 @@ def _numbered(file: str, data: bytes, number: int) -> Document:
 
 
 def _outdated(of: AppKey, document: Document, to: AppKey) -> Iterator[tuple[Path, str]]:
-    """The fields that name the app as a workload, each with its new text."""
+    """Yield the fields that name the app as a workload, each with its new text."""
     manifest = as_map(document.value)
     spec = as_map(manifest.get("spec"))
     if manifest.get("kind") in AUTOSCALERS and as_map(spec.get("scaleTargetRef")).get("name") == of.name:
@@ -145,7 +145,7 @@ def _outdated(of: AppKey, document: Document, to: AppKey) -> Iterator[tuple[Path
 
 
 def _outdated_queries(of: AppKey, spec: Mapping[str, Any], to: AppKey) -> Iterator[tuple[Path, str]]:
-    """The queries of a ScaledObject that are written for Flagger, with its name for what is live."""
+    """Yield the queries of a ScaledObject that are written for Flagger, with its name for what is live."""
     for index, trigger in enumerate(spec.get("triggers") or ()):
         query = as_map(as_map(trigger).get("metadata")).get("query")
         if isinstance(query, str) and (new := what_runs_here(query, of.name, f"{to.name}-canary")) != query:
@@ -153,7 +153,7 @@ def _outdated_queries(of: AppKey, spec: Mapping[str, Any], to: AppKey) -> Iterat
 
 
 def _outdated_labels(of: AppKey, selector: Mapping[str, Any], to: AppKey) -> Iterator[tuple[Path, str]]:
-    """The values by which a budget selects the pods of the app, and of no other."""
+    """Yield the values by which a budget selects the pods of the app, and of no other."""
     old, new = app_label(of), app_label(to)
     if as_map(selector.get("matchLabels")).get(APP) == old:
         yield ("spec", "selector", "matchLabels", APP), new

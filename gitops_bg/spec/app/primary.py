@@ -90,7 +90,7 @@ def render_primary(
 
 
 def _refusal(file: str, text: str, app: AppKey) -> str:
-    """Why nobody could read a rendered primary.yaml; empty where all is well."""
+    """Return why nobody could read a rendered primary.yaml; empty where all is well."""
     document, problems = read_one(file, text.encode())
     if document is not None:
         _, problems = read_primary(document, app)

@@ -92,7 +92,7 @@ def _analysis(spec: AppFields) -> FlaggerAnalysis:
 
 
 def _hooks(spec: AppFields) -> tuple[Hook, ...]:
-    """The hooks of the strategy, and those of Flagger's analysis with its limits."""
+    """Return the hooks of the strategy, and those of Flagger's analysis with its limits."""
     own = [to_hook(webhook) for webhook in spec.strategy.blue_green.webhooks or ()]
     analysis = spec.analysis
     if analysis is None:

@@ -64,7 +64,7 @@ def _name_and_tag(text: str) -> tuple[str, str | None]:
 
 
 def _without_domain(name: str) -> str | None:
-    """The path without the registry; None where the registry is invalid."""
+    """Return the path without the registry; None where the registry is invalid."""
     first, slash, rest = name.partition("/")
     is_domain = slash and (any(sign in first for sign in ".:") or first == "localhost")
     if not is_domain:
@@ -274,7 +274,9 @@ def _alternatives(expected: str) -> str:
 
 
 def _type_remedy(kind: str, value: Any, quoting: str, path: Path) -> str:
-    """What to write instead; where that is done, `spec.yaml.reader` takes it: no two remedies lead in a circle."""
+    """Return what to write instead; where that is done, `spec.yaml.reader` takes it: no two remedies lead in a
+    circle.
+    """
     if kind == "string_type" and not isinstance(value, dict | list) and value is not None:
         return quoting
     if not isinstance(value, str):
@@ -285,13 +287,13 @@ def _type_remedy(kind: str, value: Any, quoting: str, path: Path) -> str:
 
 
 def _form(kind: str, value: Any, path: Path) -> str:
-    """How the field is written; empty where the type says it already."""
+    """Return how the field is written; empty where the type says it already."""
     expects = {"list_type": "list"}.get(kind, "dict" if _EXPECTED[kind] == "a mapping" else "text")
     return remedy_for(path, expects, value) if path and (expects != "text" or value is None) else ""
 
 
 def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
-    """The field names of the model at ``path`` below ``model``; items of lists have no name."""
+    """Return the field names of the model at ``path`` below ``model``; items of lists have no name."""
     current = model
     for part in path:
         field = next((field for field in current.model_fields.values() if field.alias == part), None)

@@ -7,10 +7,10 @@ from gitops_bg.core.environments.model import NO_ENVIRONMENTS, Environment, Envi
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.written import Conflict
 from gitops_bg.spec.app.layout import ENVIRONMENTS_FILE
-from gitops_bg.spec.app.validation import nearest, validate
+from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.declared import DeclaredModel, extends
 from gitops_bg.spec.yaml.reader import Document, read_one
-from gitops_bg.spec.yaml.scalars import Path
+from gitops_bg.spec.yaml.scalars import Path, nearest
 
 
 @extends(Environments)

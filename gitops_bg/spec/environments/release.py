@@ -88,7 +88,9 @@ def canonical_text(value: Json) -> str:
 
 
 def _base(target: Mapping[str, Any]) -> dict[str, Any]:
-    """The workload without what only its author and other tools read; those of OAM give their annotations to pods."""
+    """Return the workload without what only its author and other tools read; those of OAM give their annotations to
+    pods.
+    """
     metadata = dict(target.get("metadata") or {})
     if target.get("kind") != POD_SPEC_WORKLOAD:
         metadata.pop("annotations", None)

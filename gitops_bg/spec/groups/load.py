@@ -84,8 +84,8 @@ def load_group(
 
 
 def _says_something(path: str, file: File) -> bool:
-    """Whether a file counts, or what is in its place: of the folder of a service only manifests are read, so that a
-    link such as ``v1/cart/LICENSE`` hides nothing.
+    """Return whether a file counts, or what is in its place: of the folder of a service only manifests are read, so
+    that a link such as ``v1/cart/LICENSE`` hides nothing.
     """
     return isinstance(file, bytes) or path.count("/") < 2 or is_manifest(path)
 
@@ -153,7 +153,7 @@ class _Folder:
     # --- versions ---------------------------------------------------------------------------------------------
 
     def _versions(self) -> dict[str, dict[str, File]]:
-        """The files of each version by their paths in it; other folders with manifests are problems."""
+        """Return the files of each version by their paths in it; other folders with manifests are problems."""
         found: dict[str, dict[str, File]] = {}
         odd: set[str] = set()
         for path, content in self.files.items():
@@ -207,7 +207,7 @@ class _Folder:
             self.problems.append(Problem(path, message, remedy="use a shorter name"))
 
     def _registered(self, version: str, folders: Mapping[str, DesiredService]) -> Iterator[tuple[str, DesiredService]]:
-        """The services that the version only names."""
+        """Yield the services that the version only names."""
         document, model = self._read(f"{version}/{VERSION_FILE}", models.VersionDocument)
         names = model.services if model else []
         for place, name in enumerate(names):
@@ -252,8 +252,8 @@ class _Folder:
             self.problems.append(document.problem(("routes", place, "headers"), message, "remove one of the two"))
 
     def _ports(self, folder: str, service: str, files: Mapping[str, File]) -> list[int] | None:
-        """The ports of the service's Service in its folder; None where one of its files cannot be read: it may be in
-        there. What is wrong with the file, its app says.
+        """Return the ports of the service's Service in its folder; None where one of its files cannot be read: it may
+        be in there. What is wrong with the file, its app says.
         """
         version, is_unknown = folder.partition("/")[0], False
         for name, content in files.items():
@@ -353,7 +353,7 @@ def _route(route: models.ServiceRoute, match: RouteMatch, port: int) -> DesiredR
 
 
 def _covers(host: str, wanted: str) -> bool:
-    """Whether a host of the group has room for that of a route."""
+    """Return whether a host of the group has room for that of a route."""
     return host == wanted or (host.startswith("*.") and wanted.endswith(host[1:]))
 
 

@@ -166,7 +166,7 @@ class CompanionObjects:
 
 
 def _service(manifest: Manifest) -> dict[str, Any]:
-    """A Service without its selector, which the agent sets, and without what the API server assigns."""
+    """Return a Service without its selector, which the agent sets, and without what the API server assigns."""
     value = handed_over(manifest.value)
     spec = {
         key: each
@@ -187,7 +187,9 @@ _HASH = "rollouts-pod-template-hash"
 
 
 def _selects(selector: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
-    """Whether a label selector selects pods with these labels; an empty one, which selects all, belongs to no app."""
+    """Return whether a label selector selects pods with these labels; an empty one, which selects all, belongs to no
+    app.
+    """
     exact, expressions = as_map(selector.get("matchLabels")), as_maps(selector.get("matchExpressions"))
     try:
         found = [MatchExpression.model_validate(each) for each in expressions]
@@ -211,7 +213,7 @@ def _scales(scaler: Manifest, draft: AppDraft) -> bool:
 
 
 def _aimed_at(draft: AppDraft, scaler: Manifest) -> dict[str, Any]:
-    """The autoscaler, aimed at the workload in target.yaml."""
+    """Return the autoscaler, aimed at the workload in target.yaml."""
     value = handed_over(scaler.value)
     aim = as_map(as_map(value.get("spec")).get("scaleTargetRef"))
     kind = str(draft.target.get("kind"))

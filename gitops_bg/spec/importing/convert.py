@@ -102,7 +102,7 @@ class _Import:
         return Imported(files, apps, tuple(_in_order(listed)), found)
 
     def _opened(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
-        """The objects, and of a Component of OAM the workload that it holds."""
+        """Yield the objects, and of a Component of OAM the workload that it holds."""
         for each in manifests:
             if not oam.is_component(each):
                 yield each
@@ -115,7 +115,7 @@ class _Import:
                 yield held
 
     def _usable(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
-        """The objects that are imported; what is wrong with the others, or where they belong, is said."""
+        """Yield the objects that are imported; what is wrong with the others, or where they belong, is said."""
         seen: dict[tuple[str, str, str], Manifest] = {}
         for each in manifests:
             if remedy := left_out(each.kind, each.api):
@@ -178,7 +178,7 @@ class _Import:
         self._services_of_flagger(canary, draft)
 
     def _services_of_flagger(self, canary: Manifest, draft: AppDraft) -> None:
-        """The Services: of those in the files the ports are Flagger's, the others are made."""
+        """Add the Services: of those in the files the ports are Flagger's, the others are made."""
         ports = flagger.ports_of(canary, draft)
         existing = {
             str(as_map(value.get("metadata")).get("name")) for kind, value, _ in draft.parts if kind == "Service"
@@ -196,7 +196,7 @@ class _Import:
         draft.listed.extend(flagger.left_of_services(canary, draft, services))
 
     def _copies_of_flagger(self, draft: AppDraft) -> None:
-        """What Flagger made beside the target: it goes with the Canary."""
+        """Leave out what Flagger made beside the target: it goes with the Canary."""
         apex = draft.services[0]
         made = [(draft.workload.kind, f"{draft.app.name}-primary"), ("Service", f"{apex}-primary")]
         scaler = as_map(draft.origin.spec.get("autoscalerRef"))
@@ -225,8 +225,8 @@ class _Import:
     def _workload(
         self, owner: Manifest, ref: Mapping[str, object], place: tuple[str, ...], kinds: tuple[str, ...]
     ) -> Manifest:
-        """The workload that an object refers to. Where it is none, or not among the files, this is a problem, and a
-        workload that stands for it lets the rest of the object be looked at.
+        """Return the workload that an object refers to. Where it is none, or not among the files, this is a problem,
+        and a workload that stands for it lets the rest of the object be looked at.
         """
         kind, name = str(ref.get("kind", "Deployment")), str(ref.get("name", ""))
         if kind not in kinds:
@@ -257,7 +257,7 @@ class _Import:
                 self.problems.append(draft.workload.problem(("metadata", part), message, "rename it"))
 
     def _rest(self) -> None:
-        """What is of no app of its own: shared templates, Secrets, and objects that belong to none."""
+        """Take what is of no app of its own: shared templates, Secrets, and objects that belong to none."""
         for each in self.metrics.rest():
             self.listed.extend(self.metrics.convert(each)[1])
         used = {(draft.app.namespace, kind, name) for draft in self.drafts for kind, name in draft.uses}
@@ -282,7 +282,9 @@ class _Import:
         self.listed.extend(self.beside.ungiven())
 
     def _files(self) -> dict[str, list[DraftObject]]:
-        """What the files consist of, by path; of two objects that become one app, those of the first whole one."""
+        """Return what the files consist of, by path; of two objects that become one app, those of the first whole
+        one.
+        """
         files: dict[str, list[DraftObject]] = {}
         for draft in sorted(self.drafts, key=lambda each: each.is_partial):
             files = draft.pieces() | files
@@ -307,8 +309,8 @@ class _Import:
         return files
 
     def _outcome(self, files: Mapping[str, list[DraftObject]]) -> list[Problem]:
-        """What would be wrong with the files, beside what is said already. Not looked at are files that nobody could
-        write, those beside a workload that is not there, and what is there of folders that the import would make.
+        """Return what would be wrong with the files, beside what is said already. Not looked at are files that nobody
+        could write, those beside a workload that is not there, and what is there of folders that the import would make.
         """
         misnamed = [
             each for each in self.drafts if not (is_dns_label(each.app.name) and is_dns_label(each.app.namespace))
@@ -323,7 +325,9 @@ class _Import:
         return list(problems_of(possible, there, self.problems, unsure))
 
     def _clashes(self, files: dict[str, list[DraftObject]]) -> Iterator[Problem]:
-        """What the repository has already. A shared file that says the same is no clash, and is not written again."""
+        """Yield what the repository has already. A shared file that says the same is no clash, and is not written
+        again.
+        """
         folders = {path.rpartition("/")[0] for path in self.repository}
         seen: dict[AppKey, AppDraft] = {}
         for draft in self.drafts:
@@ -352,7 +356,7 @@ _NOWHERE = "no-namespace"
 
 
 def _standing_for(kind: str, name: str, owner: Manifest) -> Manifest:
-    """A workload in place of one that is not among the files."""
+    """Return a workload in place of one that is not among the files."""
     container = {"name": "app", "image": "app", "ports": [{"containerPort": 80}]}
     template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}}
     spec = {"selector": {"matchLabels": {"app": name}}, "template": template}

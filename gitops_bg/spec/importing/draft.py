@@ -185,7 +185,7 @@ def _in_order(fields: Mapping[str, Any], first: Iterable[str]) -> list[str]:
 
 
 def _commented(text: str, comments: Mapping[str, str]) -> str:
-    """The text with a comment behind the first line of each of these fields."""
+    """Return the text with a comment behind the first line of each of these fields."""
     lines = text.split("\n")
     for key, comment in comments.items():
         at = next((number for number, line in enumerate(lines) if line.strip().startswith(f"{key}:")), None)
@@ -233,7 +233,7 @@ def problems_of(
 
 
 def _origin_of(problem: Problem, pieces: Sequence[DraftObject]) -> Manifest:
-    """What the object comes from that a problem of a new file is about."""
+    """Return what the object comes from that a problem of a new file is about."""
     last = 0
     for each in pieces:
         last += len(lines_of(each.text))
@@ -243,8 +243,8 @@ def _origin_of(problem: Problem, pieces: Sequence[DraftObject]) -> Manifest:
 
 
 def _follows(found: Problem, said: Problem, origin: Manifest) -> bool:
-    """Whether a problem is of the same field as one that is said, or of one inside of it. Of all of `spec` is said that
-    there is nothing to run, which means the target.
+    """Return whether a problem is of the same field as one that is said, or of one inside of it. Of all of `spec` is
+    said that there is nothing to run, which means the target.
     """
     root = f"{written(origin.path)}." if origin.path else ""
     field = said.field.removeprefix(root)
@@ -255,7 +255,7 @@ def _follows(found: Problem, said: Problem, origin: Manifest) -> bool:
 
 
 def _by_object(manifests: Iterable[Manifest], said: Iterable[Problem]) -> dict[_Place, list[Problem]]:
-    """The problems of each object, by where it begins: it is the last one that begins before them."""
+    """Return the problems of each object, by where it begins: it is the last one that begins before them."""
     places = sorted({_place(each) for each in manifests})
     found: dict[_Place, list[Problem]] = {}
     for each in said:

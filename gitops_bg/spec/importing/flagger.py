@@ -187,7 +187,7 @@ def _routes(service: Mapping[str, Any], draft: AppDraft) -> None:
 
 
 def _hosts_without_a_gateway(canary: Manifest, service: Mapping[str, Any]) -> Iterator[Problem]:
-    """The hosts of a mesh or an ingress: those of the Gateway API are in the route."""
+    """Yield the hosts of a mesh or an ingress: those of the Gateway API are in the route."""
     hosts = service.get("hosts")
     if hosts and hosts != ["*"] and not as_maps(service.get("gatewayRefs")):
         remedy = f"write it into a route of your own that leads to the active Service; {_ROUTES}"
@@ -226,7 +226,7 @@ _ITERATIONS = 10
 
 
 def _steps(analysis: Mapping[str, Any]) -> int | None:
-    """How many steps of weight there are; None where that is not said (flagger.md §3.2)."""
+    """Return how many steps of weight there are; None where that is not said (flagger.md §3.2)."""
     weights, step = analysis.get("stepWeights"), analysis.get("stepWeight")
     if isinstance(weights, list) and weights:
         return len(weights)
@@ -301,7 +301,7 @@ def _ports(service: Mapping[str, Any], draft: AppDraft) -> list[dict[str, Any]]:
 
 
 def _discovered(service: Mapping[str, Any], draft: AppDraft) -> list[dict[str, Any]]:
-    """The ports of the containers beside the Service's own (flagger.md §1.3)."""
+    """Return the ports of the containers beside the Service's own (flagger.md §1.3)."""
     known = (service.get("port"), service.get("targetPort"))
     found = []
     for container in as_maps(as_map(draft.template.get("spec")).get("containers")):

@@ -127,7 +127,7 @@ class ImportedMetrics:
     def _template_of(
         self, canary: Manifest, draft: AppDraft, metric: Mapping[str, Any], place: Path, server: str
     ) -> str:
-        """The AnalysisTemplate of a metric; empty where there is none, which is said then."""
+        """Return the AnalysisTemplate of a metric; empty where there is none, which is said then."""
         name, ref = str(metric.get("name", "")), as_map(metric.get("templateRef"))
         if ref:
             key = (str(ref.get("namespace") or canary.namespace), str(ref.get("name", "")))
@@ -181,7 +181,9 @@ class ImportedMetrics:
         return title
 
     def _provider(self, template: Manifest) -> tuple[dict[str, Any], list[Any]]:
-        """The provider of a MetricTemplate in our words, and what has to be said; empty where it has no equal."""
+        """Return the provider of a MetricTemplate in our words, and what has to be said; empty where it has no
+        equal.
+        """
         provider, place = as_map(template.spec.get("provider")), ("spec", "provider", "type")
         kind = str(provider.get("type") or "prometheus")
         if kind not in ("prometheus", "datadog", "graphite", "influxdb"):
@@ -213,7 +215,7 @@ class ImportedMetrics:
         return {"headers": [{"key": key, "value": str(each)} for key, values in lists.items() for each in values]}
 
     def _credentials(self, template: Manifest, kind: str) -> tuple[dict[str, Any], list[Any]]:
-        """The fields that name the Secret; of its keys only the names are looked at."""
+        """Return the fields that name the Secret; of its keys only the names are looked at."""
         name = as_map(as_map(template.spec.get("provider")).get("secretRef")).get("name")
         if not name:
             return {}, []
@@ -281,7 +283,7 @@ def _asks_for_target(manifest: Manifest, query: str, place: Path) -> list[Any]:
 
 
 def _analysis_template(name: str, provider: dict[str, Any]) -> dict[str, Any]:
-    """The AnalysisTemplate with one metric; its args are those that the query names."""
+    """Return the AnalysisTemplate with one metric; its args are those that the query names."""
     ((kind, block),) = provider.items()
     secret = block.pop(_SECRET, None)
     text = str(block)
@@ -306,7 +308,7 @@ def _arg(name: str, secret: str | None) -> dict[str, Any]:
 
 
 def _metric(metric: Mapping[str, Any], template: str) -> dict[str, Any]:
-    """A metric of a Canary in app.yaml."""
+    """Return a metric of a Canary in app.yaml."""
     made: dict[str, Any] = {"name": metric.get("name"), "templateRef": {"name": template}}
     good = metric.get("thresholdRange")
     if good is None and metric.get("threshold") is not None:

@@ -113,7 +113,9 @@ def read_manifests(sources: Iterable[tuple[str, bytes]], namespace: str) -> tupl
 
 
 def _texts(file: str, data: bytes, reading: FileReading) -> dict[int, str]:
-    """The documents of a file as their author wrote them, by number; without those that cannot be told from others."""
+    """Return the documents of a file as their author wrote them, by number; without those that cannot be told from
+    others.
+    """
     if reading.problems:
         return {}
     found: dict[int, str] = {}
@@ -132,7 +134,7 @@ _RENDERED = (
 
 
 def _unrendered(file: str, data: bytes, reading: FileReading) -> Iterator[Problem]:
-    """Why a file holds no manifest: kustomize or helm reads it, and nobody else."""
+    """Yield why a file holds no manifest: kustomize or helm reads it, and nobody else."""
     if unrendered_file(file):
         yield Problem(file, "is read by kustomize or helm, and nothing is rendered here", 1, 1, remedy=_RENDERED)
         return
@@ -175,7 +177,7 @@ def handed_over(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """The value without fields that say nothing, such as the creationTimestamp of a pod template."""
+    """Return the value without fields that say nothing, such as the creationTimestamp of a pod template."""
     if isinstance(value, Mapping):
         return {key: _without_nulls(each) for key, each in value.items() if each is not None}
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
@@ -272,7 +274,7 @@ def _left(manifest: Manifest, table: Table, place: Path, path: str, value: Any) 
 
 
 def _below(table: Table, path: str, key: str) -> str:
-    """The path of an entry: of a field, or of any value of a map."""
+    """Return the path of an entry: of a field, or of any value of a map."""
     named = f"{path}.{key}".removeprefix(".")
     return f"{path}{{}}" if named not in table and any(each.startswith(f"{path}{{}}") for each in table) else named
 

@@ -91,7 +91,9 @@ def _of_containers(workload: Manifest) -> AppDraft:
 
 
 def _ports(draft: AppDraft) -> list[dict[str, Any]]:
-    """The ports of that Service: of a PodSpecWorkload for each port, else for the first one of the first container."""
+    """Return the ports of that Service: of a PodSpecWorkload for each port, else for the first one of the first
+    container.
+    """
     containers = as_maps(as_map(draft.template.get("spec")).get("containers"))
     of_each = [as_maps(each.get("ports")) for each in containers]
     if draft.workload.kind != POD_SPEC_WORKLOAD:
@@ -271,7 +273,7 @@ def _container(theirs: Body) -> dict[str, Any]:
 
 
 def _files(container: Body) -> list[_File]:
-    """The configuration files of a container, each with a key of its own."""
+    """Return the configuration files of a container, each with a key of its own."""
     found: dict[str, _File] = {}
     for number, each in enumerate(as_maps(container.get("config"))):
         key = _NO_KEY.sub("-", str(each.get("path", "")).strip("/")) or "file"
@@ -284,7 +286,7 @@ def _files(container: Body) -> list[_File]:
 
 
 def _volume(container: Body) -> str:
-    """The volume of the files that are written in the workload."""
+    """Return the volume of the files that are written in the workload."""
     return f"files-{container.get('name')}"
 
 
@@ -308,5 +310,5 @@ def _variable(variable: Body) -> dict[str, Any]:
 
 
 def _filled(**fields: Any) -> dict[str, Any]:
-    """The fields that say something."""
+    """Return the fields that say something."""
     return {key: each for key, each in fields.items() if each is not None and each not in ([], {})}

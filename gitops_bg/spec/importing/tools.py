@@ -118,7 +118,7 @@ def _marks(metadata: Metadata, label: str) -> bool:
 
 
 def _is_tracked_by_instance(metadata: Metadata) -> bool:
-    """Whether Argo CD knows the object by `INSTANCE`: it wrote the label itself, and it has no mark beside it.
+    """Return whether Argo CD knows the object by `INSTANCE`: it wrote the label itself, and it has no mark beside it.
 
     Of a label that others wrote, or of a file without managed fields, that is not certain: Services are found by it.
     """
@@ -132,7 +132,7 @@ def _is_tracked_by_instance(metadata: Metadata) -> bool:
 
 
 def _labels_written(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The labels that an entry of managedFields has."""
+    """Return the labels that an entry of managedFields has."""
     return as_map(as_map(as_map(entry.get("fieldsV1")).get("f:metadata")).get("f:labels"))
 
 

@@ -139,7 +139,7 @@ def draft_of_rollout(rollout: Manifest, workload: Manifest | None) -> AppDraft:
 
 
 def _ignored_canary(rollout: Manifest, canary: Mapping[str, Any]) -> Iterator[Problem]:
-    """The fields of a canary that would be taken over, if blueGreen did not count in its place."""
+    """Yield the fields of a canary that would be taken over, if blueGreen did not count in its place."""
     for name, ours in _OF_CANARY.items():
         if canary.get(name) is not None:
             remedy = f"leave it out, or write {ours} into strategy.blueGreen"
@@ -160,7 +160,9 @@ def _with_template(rollout: Manifest) -> AppDraft:
 
 
 def _with_workload(rollout: Manifest, workload: Manifest) -> AppDraft:
-    """The app is called as the object with the pod template; its size, and all but its template, the Rollout says."""
+    """Return the app, called as the object with the pod template; its size, and all but its template, the Rollout
+    says.
+    """
     app = AppKey(rollout.namespace, workload.name)
     draft = AppDraft(app, rollout, workload, target_of(workload))
     replicas = rollout.spec.get("replicas")
@@ -203,7 +205,7 @@ def _as_argo_means_it(rollout: Manifest, draft: AppDraft, *, is_canary: bool) ->
 
 
 def _promote_as_steps_do(rollout: Manifest, draft: AppDraft) -> None:
-    """A canary goes on by itself, unless a step waits for a person, or for a measurement, which is left out."""
+    """Let a canary go on by itself, unless a step waits for a person, or for a measurement, which is left out."""
     canary = as_map(as_map(rollout.spec.get("strategy")).get("canary"))
     steps = as_maps(canary.get("steps"))
     if canary.get("analysis") or any("analysis" in each or "experiment" in each for each in steps):

@@ -106,7 +106,7 @@ def _mount_twice(folder: AppFolder) -> Iterator[Problem]:
 
 
 def _twice(each: PlacedContainer, field: str, key: Callable[[Body], Hashable]) -> Iterator[tuple[int, Body]]:
-    """The items of a list whose key another item before them has."""
+    """Yield the items of a list whose key another item before them has."""
     seen: set[str] = set()
     for place, item in maps(each.body.get(field)):
         if repr(key(item)) in seen:
@@ -188,7 +188,7 @@ def _unknown_port(each: PlacedContainer, port: str, known: list[str]) -> tuple[s
 
 
 def _handlers(each: PlacedContainer) -> Iterator[tuple[Path, Body]]:
-    """The probes and lifecycle hooks of a container, each with its place in it."""
+    """Yield the probes and lifecycle hooks of a container, each with its place in it."""
     for probe in PROBES:
         if each.body.get(probe) is not None:
             yield (probe,), as_map(each.body[probe])
@@ -262,7 +262,9 @@ def _readiness_gate(folder: AppFolder) -> Iterator[Problem]:
 
 
 def _reached(folder: AppFolder) -> Iterator[PlacedContainer]:
-    """The containers that Services reach: by the ports that they declare; where none declares any, the only one."""
+    """Yield the containers that Services reach: by the ports that they declare; where none declares any, the only
+    one.
+    """
     running = [each for each in folder.containers() if each.group == MAIN]
     if not any(each.body.get("ports") for each in running):
         yield from running if len(running) == 1 else ()
@@ -275,7 +277,9 @@ def _reached(folder: AppFolder) -> Iterator[PlacedContainer]:
 
 
 def _targets(folder: AppFolder) -> set[tuple[str | int, str]]:
-    """The targetPorts of the Services in Git; empty where a Service is made of all ports that the pods declare."""
+    """Return the targetPorts of the Services in Git; empty where a Service is made of all ports that the pods
+    declare.
+    """
     listed = [as_map(each.value.get("spec")).get("ports") for each in folder.services()]
     if not listed or not all(isinstance(ports, list) and ports for ports in listed):
         return set()

@@ -117,7 +117,7 @@ def _volumes(folder: AppFolder) -> list[str]:
 
 
 def _modes(folder: AppFolder) -> Iterator[tuple[Path, int]]:
-    """The modes of mounted files, with their places in the target."""
+    """Yield the modes of mounted files, with their places in the target."""
     for place, volume in maps(folder.pod.get("volumes")):
         at: Path = (*folder.pod_path, "volumes", place)
         for kind, source in volume.items():
@@ -222,7 +222,9 @@ POD_RULES = (
 
 
 def _target_port(folder: AppFolder) -> Iterator[Problem]:
-    """A number that no container declares; of a name that none declares, the agent says it too (`service_ports`)."""
+    """Yield a number that no container declares; of a name that none declares, the agent says it too
+    (`service_ports`).
+    """
     declared = container_ports(json.dumps(folder.template))
     if not declared:
         return
@@ -275,7 +277,7 @@ def _node_port_twice(folder: AppFolder) -> Iterator[Problem]:
 
 
 def _without_ports(folder: AppFolder) -> Iterator[Problem]:
-    """A Service that the agent would have to make of the pods' ports, and there are none (`render`)."""
+    """Yield a Service that the agent would have to make of the pods' ports, and there are none (`render`)."""
     for name, path, carries in _unmade(folder):
         if not _is_needed(folder, name):
             message = f"Service {name} ({carries}) is not in Git, and no container declares a port to make it of"
@@ -284,7 +286,7 @@ def _without_ports(folder: AppFolder) -> Iterator[Problem]:
 
 
 def _never_live(folder: AppFolder) -> Iterator[Problem]:
-    """The same of live traffic, which then has no way to any version."""
+    """Yield the same of live traffic, which then has no way to any version."""
     for name, path, _ in _unmade(folder):
         if _is_needed(folder, name):
             message = f"no version could ever go live: Service {name} says no port, and no container declares one"
@@ -296,13 +298,13 @@ def _never_live(folder: AppFolder) -> Iterator[Problem]:
 
 
 def _is_needed(folder: AppFolder, name: str) -> bool:
-    """Whether a Service carries live traffic, and none in the cluster may take its place."""
+    """Return whether a Service carries live traffic, and none in the cluster may take its place."""
     spec = folder.config.spec
     return spec is not None and spec.adopt is None and name in spec.strategy.active_services
 
 
 def _unmade(folder: AppFolder) -> Iterator[tuple[str, Path, str]]:
-    """The Services of which neither a manifest nor a container says a port."""
+    """Yield the Services of which neither a manifest nor a container says a port."""
     if folder.config.primary or not any(folder.containers()) or derived_ports(json.dumps(folder.template)):
         return
     headless = {
@@ -345,7 +347,7 @@ def _near_miss(folder: AppFolder) -> Iterator[Problem]:
 
 
 def _uses(folder: AppFolder) -> Iterator[tuple[Named, Path]]:
-    """What the target refers to, each with the place of the name."""
+    """Yield what the target refers to, each with the place of the name."""
     for each in folder.containers():
         for place, env in maps(each.body.get("env")):
             yield from _named(as_map(env.get("valueFrom")), (*each.path, "env", place, "valueFrom"), _ENV)
@@ -373,7 +375,7 @@ CONFIGURATION_RULES = (
 
 
 def _tool_mark(folder: AppFolder) -> Iterator[Problem]:
-    """The marks on what is applied with its metadata: not on the target, of which only the pods' come to be."""
+    """Yield the marks on what is applied with its metadata: not on the target, of which only the pods' come to be."""
     for document in folder.others:
         for mark in marks_in_file(as_map(document.value.get("metadata"))):
             remedy = f"remove it, once {mark.tool} applies the object no more: docs/how-to/argo-cd-and-flux.md"

@@ -125,7 +125,7 @@ class _Reading:
             manifests[key] = document.value
 
     def _is_tracked(self, document: Document) -> bool:
-        """Whether a version tracks the object.
+        """Return whether a version tracks the object.
 
         The references of an unreadable target are unknown: then everything it may track stays untouched.
         """
@@ -135,7 +135,7 @@ class _Reading:
         return is_tracked(value, itself if template is None else references(template) & itself)
 
     def _is_sound(self, document: Document) -> bool:
-        """Whether a configuration object is valid; one that is part of the version is checked with the target
+        """Return whether a configuration object is valid; one that is part of the version is checked with the target
         (`track`).
         """
         problems = (*check_configuration(document), *check_shared(document, references(self._template())))
@@ -164,7 +164,8 @@ class _Reading:
         return autoscaler, scaler.metadata.name
 
     def _chosen(self) -> tuple[Document | None, Scaler | None]:
-        """The autoscaler that app.yaml names, or else the only one; several are a problem, and so is a missing name.
+        """Return the autoscaler that app.yaml names, or else the only one; several are a problem, and so is a missing
+        name.
 
         None where app.yaml cannot be read: it may name one.
         """
@@ -187,7 +188,7 @@ class _Reading:
         return scaler
 
     def _target(self) -> Mapping[str, Any]:
-        """The target's manifest; for an unreadable one, its name and the usual kind, Deployment."""
+        """Return the target's manifest; for an unreadable one, its name and the usual kind, Deployment."""
         target = self.folder.target
         return target.value if target else {"kind": "Deployment", "metadata": {"name": self.folder.app.name}}
 
@@ -221,7 +222,7 @@ class _Reading:
     # --- budgets ---
 
     def _protects(self, document: Document) -> bool:
-        """Whether a budget protects pods of this app; with a broken target, that is assumed."""
+        """Return whether a budget protects pods of this app; with a broken target, that is assumed."""
         budget, problems = validate(Budget, document)
         template = self._template()
         if budget is not None and isinstance(template, Mapping):
@@ -256,7 +257,7 @@ def _check_limits(document: Document, budget: Budget) -> Iterator[Problem]:
 
 
 def _requirements(selector: Selector, labels: dict[str, str]) -> Iterator[tuple[Path, str, bool]]:
-    """Each requirement of a selector: its place, its label, and whether these labels fulfil it."""
+    """Yield each requirement of a selector: its place, its label, and whether these labels fulfil it."""
     for key, value in (selector.match_labels or {}).items():
         yield ("matchLabels", key), key, labels.get(key) == value
     for index, each in enumerate(selector.match_expressions or []):

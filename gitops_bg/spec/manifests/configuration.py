@@ -94,7 +94,7 @@ def redirected(template: Mapping[str, Any], names: Mapping[Named, str]) -> Mappi
 
 
 def _holders(value: Any, path: tuple[str, ...]) -> Iterator[Any]:
-    """The maps at the end of a path; values of an unexpected shape are ignored."""
+    """Yield the maps at the end of a path; values of an unexpected shape are ignored."""
     if isinstance(value, list):
         for item in value:
             yield from _holders(item, path)
@@ -177,7 +177,7 @@ def listing(configuration: Iterable[Configuration]) -> list[dict[str, Any]]:
 
 
 def text_of(refs: Iterable[ConfigurationRef]) -> str:
-    """References as the text of an annotation; empty for none. `refs_in` reads it.
+    """Return references as the text of an annotation; empty for none. `refs_in` reads it.
 
     >>> text_of([ConfigurationRef("ConfigMap", "web", "v1:3f")])
     '[["ConfigMap","web","v1:3f"]]'

@@ -61,7 +61,7 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Dif
 
 
 def _line_by_line(before: str, after: str) -> Iterator[str]:
-    """The lines that differ, with their context."""
+    """Yield the lines that differ, with their context."""
     found = list(unified_diff(_lines(before), _lines(after), lineterm="", n=2))
     if not found:
         yield "(nothing but the line break at its end)"
@@ -70,7 +70,7 @@ def _line_by_line(before: str, after: str) -> Iterator[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text, none of an empty one; but for tabs, no character of it drives a terminal."""
+    """Return the lines of a text, none of an empty one; but for tabs, no character of it drives a terminal."""
     lines = lines_of(text.removesuffix("\n")) if text else []
     return ["\t".join(map(printable, line.split("\t"))) for line in lines]
 
@@ -80,7 +80,7 @@ def _difference(level: Any) -> Difference:
 
 
 def _present(side: Any) -> Any:
-    """A side of a difference; None for DeepDiff's marker of a missing value."""
+    """Return a side of a difference; None for DeepDiff's marker of a missing value."""
     return None if type(side).__name__ == "NotPresent" else _unnamed(side)
 
 
@@ -161,7 +161,7 @@ def _shown(value: Any) -> str:
 
 
 def _flow(value: Any) -> Iterator[str]:
-    """A value on one line, as YAML writes it inside braces."""
+    """Yield a value on one line, as YAML writes it inside braces."""
     if isinstance(value, Mapping):
         yield "{" + ", ".join(f"{key}: {_shown(item)}" for key, item in value.items()) + "}"
     elif isinstance(value, list):

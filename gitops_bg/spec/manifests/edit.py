@@ -127,13 +127,13 @@ class Text:
         ]
 
     def _key_end(self, node: Node) -> int:
-        """The end of a quoted key, so that a colon inside it is not taken for the separator."""
+        """Return the end of a quoted key, so that a colon inside it is not taken for the separator."""
         start = node.key_start or 0
         quote = self._text[start]
         return self._text.index(quote, start + 1) if quote in "\"'" else start
 
     def _line_end(self, offset: int) -> int:
-        """The end of the line that contains ``offset``, without its line break."""
+        """Return the end of the line that contains ``offset``, without its line break."""
         end = self._text.find("\n", offset)
         end = len(self._text) if end < 0 else end
         return end - 1 if end > offset and self._text[end - 1] == "\r" else end
@@ -194,7 +194,8 @@ def set_template(data: bytes, template: Mapping[str, Any], file: str = DEFAULT_T
 
 
 def _at_one_place(document: Document, template: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What of a template the target has at one place: all of it, unless its pods' metadata are those of the workload.
+    """Return what of a template the target has at one place: all of it, unless its pods' metadata are those of the
+    workload.
 
     Raises `InvalidInput` where these are not the template's: they say more than the pods' labels.
     """
@@ -211,7 +212,7 @@ def _at_one_place(document: Document, template: Mapping[str, Any]) -> Mapping[st
 
 
 def _lines_like(like: bytes, path: Path, template: Mapping[str, Any], indent: str) -> str:
-    """The template's lines in a former state of the file; empty where they differ from the template, or
+    """Return the template's lines in a former state of the file; empty where they differ from the template, or
     from its place.
     """
     document, _ = read_one(DEFAULT_TARGET_FILE, like)
@@ -357,7 +358,7 @@ def _verified(document: Document, changed: bytes, path: Path, value: Any) -> byt
 
 
 def _values(reading: FileReading) -> dict[int, Any]:
-    """The documents of a file by number."""
+    """Return the documents of a file by number."""
     return {each.number: each.value for each in reading.documents}
 
 

@@ -172,7 +172,7 @@ def check_shared(document: Document, referred_to: Collection[Named]) -> Iterator
 
 
 def _named(app: Document) -> Iterator[tuple[str, Path]]:
-    """The Services that an app.yaml names, each with its field."""
+    """Yield the Services that an app.yaml names, each with its field."""
     place: Path = ("spec", "strategy", "blueGreen")
     written = value_at(app.value, place) or {}
     for field in ("activeService", "previewService"):

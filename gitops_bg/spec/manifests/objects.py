@@ -323,7 +323,7 @@ def unrendered(
 
 
 def _braces_at(text: str, problems: Sequence[Problem]) -> int | None:
-    """Where the first braces are in a line with a problem; None where there are none."""
+    """Return where the first braces are in a line with a problem; None where there are none."""
     lines = text.split("\n")
     wrong = sorted({each.line for each in problems if each.line and each.line <= len(lines)})
     line = next((each for each in wrong if "{{" in lines[each - 1]), None)

@@ -79,7 +79,7 @@ def ports_in_git(
 
 
 def _copied(strategy: Strategy, services: Mapping[str, Mapping[str, Any]]) -> str:
-    """The ports of the first active Service that has a manifest with ports; empty where none has."""
+    """Return the ports of the first active Service that has a manifest with ports; empty where none has."""
     of_active = (_ports(services.get(name) or {}) for name in strategy.active_services)
     return next((copied_ports(ports) for ports in of_active if ports not in ("", NONE)), "")
 
@@ -269,13 +269,13 @@ def route_of(app: AppKey, blue_green: models.BlueGreen, port: int) -> tuple[AppR
 
 
 def _replacement_name(route: HttpRoute) -> str:
-    """The name of a route that is attached like this one, while the live one is attached otherwise."""
+    """Return the name of a route that is attached like this one, while the live one is attached otherwise."""
     identity = repr((sorted(map(repr, route.parents)), sorted(route.hosts)))
     return fit(f"{route.name}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}")
 
 
 def _rules(routes: Routes, blue_green: models.BlueGreen, port: int) -> Iterator[HttpRule]:
-    """The rule with the header comes first: of rules that are equally specific, the first one wins."""
+    """Yield the rules, that with the header first: of rules that are equally specific, the first one wins."""
     if blue_green.strategy.preview_service:
         match = HttpMatch(headers=((routes.version_header, CANDIDATE),))
         yield HttpRule((match,), Backend(blue_green.strategy.preview_service, port))
@@ -289,16 +289,16 @@ def _services(blue_green: models.BlueGreen) -> Iterator[str]:
 
 
 def _copied_by(name: str, blue_green: models.BlueGreen, manifests: Mapping[Named, Document]) -> tuple[str, ...]:
-    """The Services whose manifests may say the ports of a Service: its own; of a preview without one, the active ones
-    (`spec.manifests.traffic`).
+    """Return the Services whose manifests may say the ports of a Service: its own; of a preview without one, the active
+    ones (`spec.manifests.traffic`).
     """
     copies = name == blue_green.strategy.preview_service and ("Service", name) not in manifests
     return tuple(blue_green.live_services) if copies else (name,)
 
 
 def _backend_ports(names: Iterable[str], manifests: Mapping[Named, Document], template: Any) -> frozenset[int] | None:
-    """The ports of the first of these Services that Git says any of, else those of the target; None where that cannot
-    be read.
+    """Return the ports of the first of these Services that Git says any of, else those of the target; None where that
+    cannot be read.
     """
     for document in filter(None, (manifests.get(("Service", name)) for name in names)):
         spec = document.value.get("spec")

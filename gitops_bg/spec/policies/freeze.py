@@ -87,7 +87,7 @@ def read_freeze(namespace: str, path: str, content: bytes) -> Freeze | None:
 
 
 def _policies(path: str, content: bytes) -> Iterator[Policy]:
-    """The policy of a valid file that has only one."""
+    """Return the policy of a valid file that has only one."""
     written = load_policy_file(path, content, PeopleFile()).policies
     return (each.policy for each in written if len(written) == 1)
 

@@ -219,7 +219,7 @@ def check_keys(path: str, signers: bytes) -> tuple[Problem, ...]:
 
 
 def _wrong(line: str) -> str:
-    """What is wrong with the line of a signer; empty where nothing is."""
+    """Return what is wrong with the line of a signer; empty where nothing is."""
     found = _KEY.search(line)
     if _LINE.fullmatch(line) is None or found is None:
         return "is no line of a signer"
@@ -234,7 +234,7 @@ def _wrong(line: str) -> str:
 
 
 def _names(signers: bytes) -> Iterator[tuple[str, tuple[int, str]]]:
-    """Each name with its line, and the text of a line that is none."""
+    """Yield each name with its line, and the text of a line that is none."""
     for number, line in enumerate(signers.decode(errors="replace").split("\n"), 1):
         text = line.strip()
         if not text or text.startswith("#"):

@@ -328,14 +328,14 @@ class Composer:
 
 
 def _without_quotes(error: YAMLError | None) -> YAMLError | None:
-    """The error as the C parser words it: the parser in Python quotes what it found, which may be secret."""
+    """Return the error as the C parser words it: the parser in Python quotes what it found, which may be secret."""
     if isinstance(error, MarkedYAMLError):
         error.problem, error.context = (_QUOTE.sub("", str(text or "")) for text in (error.problem, error.context))
     return error
 
 
 def _height(value: Any) -> int:
-    """The depth of nested collections in a value; 0 for a scalar."""
+    """Return the depth of nested collections in a value; 0 for a scalar."""
     return 1 + max(map(_height, _children(value)), default=0) if isinstance(value, dict | list) else 0
 
 

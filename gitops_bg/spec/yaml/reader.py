@@ -122,7 +122,7 @@ class Document:
         return quoted(self.data.decode().removeprefix("\ufeff")[node.start : node.end])
 
     def _hidden_value(self, path: Path) -> Any:
-        """The value at a hidden path, or at the last of its parents that exists and is hidden, too."""
+        """Return the value at a hidden path, or at the last of its parents that exists and is hidden, too."""
         found = self.value
         for place, part in enumerate(path):
             try:
@@ -209,8 +209,8 @@ def locate(data: bytes, number: int = 0) -> Mapping[Path, Node]:
 
 @lru_cache(maxsize=_FILES)
 def _located(data: bytes) -> Mapping[int, Mapping[Path, Node]]:
-    """The place of every field, by document. About twice as slow as reading, and done once for all problems of a file:
-    the last few files are remembered, for problems of two files may come by turns.
+    """Return the place of every field, by document. About twice as slow as reading, and done once for all problems of a
+    file: the last few files are remembered, for problems of two files may come by turns.
     """
     composer = Composer("", data, locating=True)
     composer.run()
@@ -255,7 +255,7 @@ def _refused(file: str, data: bytes) -> Problem | None:
 
 
 def _without(text: str, value: Any) -> str:
-    """The text without a value: without all keys and scalars of a collection."""
+    """Return the text without a value: without all keys and scalars of a collection."""
     if isinstance(value, dict | list):
         for item in [*value, *value.values()] if isinstance(value, dict) else value:
             text = _without(text, item)

@@ -260,7 +260,7 @@ def _mapping(value: Mapping[str, Any], indent: str) -> Iterator[str]:
 
 
 def _entry(start: str, item: Any, indent: str) -> Iterator[str]:
-    """The lines of one value after ``start``; nested lines are indented more than ``indent``."""
+    """Yield the lines of one value after ``start``; nested lines are indented more than ``indent``."""
     inner = indent + _INDENT
     if isinstance(item, str) and _fits_literal(item):
         yield f"{start} |{_chomping(item)}"
@@ -286,7 +286,7 @@ def _sequence(items: Sequence[Any], indent: str) -> Iterator[str]:
 
 
 def _fits_literal(text: str) -> bool:
-    """Whether a literal block represents the text for every parser; else it is quoted."""
+    """Return whether a literal block represents the text for every parser; else it is quoted."""
     if "\n" not in text.rstrip("\n") or text[0] in " \n" or UNPRINTABLE.search(text):
         return False
     return not text.endswith("\n\n") and not any(line.endswith(" ") or line == " " for line in text.split("\n"))

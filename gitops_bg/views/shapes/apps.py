@@ -40,7 +40,7 @@ class Encoded:
         self._more = more
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """What pydantic asks of an annotation: the keys beside those of the dataclass."""
+        """Return what pydantic asks of an annotation: the keys beside those of the dataclass."""
         fields = {
             name: core_schema.typed_dict_field(handler.generate_schema(kind), required=True)
             for name, kind in self._more.items()

@@ -87,7 +87,7 @@ def _app(text: str, namespace: str) -> AppKey:
 
 
 def _about_room(checkout: Path, app: AppKey) -> Iterator[Problem]:
-    """Why the folder cannot be written."""
+    """Yield why the folder cannot be written."""
     place = checkout / folder_of(app)
     if not checkout.is_dir():
         yield Problem(str(checkout), "is no folder", remedy="name a work tree with --checkout")
@@ -128,7 +128,7 @@ def _print_adoption(output: Output, chosen: Chosen, scale_down: ScaleDown, files
 
 
 def _diff(files: Files) -> Iterator[str]:
-    """The files as git shows new ones."""
+    """Yield the files as git shows new ones."""
     for path, text in files.items():
         yield from difflib.unified_diff([], text.splitlines(), "/dev/null", f"b/{path}", lineterm="")
 
@@ -142,7 +142,7 @@ _LEFT = {
 
 
 def steps_after_push(chosen: Chosen, scale_down: ScaleDown) -> tuple[str, ...]:
-    """What the agent does after the push, one sentence a step."""
+    """Return what the agent does after the push, one sentence a step."""
     services = ", ".join(each["metadata"]["name"] for each in chosen.services)
     name, held = (
         chosen.deployment["metadata"]["name"],
@@ -162,7 +162,7 @@ def steps_after_push(chosen: Chosen, scale_down: ScaleDown) -> tuple[str, ...]:
 
 
 def notes_of(chosen: Chosen) -> Iterator[str]:
-    """What may stand in the way, and is not the agent's to judge."""
+    """Yield what may stand in the way, and is not the agent's to judge."""
     tools: dict[str, list[str]] = {}
     for each in chosen.objects:
         if tool := tool_of(each["metadata"]):
@@ -187,7 +187,7 @@ def notes_of(chosen: Chosen) -> Iterator[str]:
 
 
 def labels_held_back(chosen: Chosen) -> tuple[str, ...]:
-    """The labels that get a stand-in until the hand-over, by the agent's own rule."""
+    """Return the labels that get a stand-in until the hand-over, by the agent's own rule."""
     held: list[str] = []
     for each in chosen.services:
         selector = each["spec"]["selector"]

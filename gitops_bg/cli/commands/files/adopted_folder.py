@@ -58,7 +58,7 @@ _MODE = 0o644
 
 
 def authored(live: Mapping[str, Any]) -> Json:
-    """The object as a file: kind and version, the metadata that people write, and what its kind keeps.
+    """Return the object as a file: kind and version, the metadata that people write, and what its kind keeps.
 
     >>> live = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}, "status": {},
     ...         "metadata": {"name": "web", "namespace": "shop", "uid": "1", "managedFields": []}}
@@ -141,7 +141,7 @@ def _volume(volume: Json) -> Json:
 
 
 def _service(spec: Json) -> Json:
-    """The Service without its selector, which is the agent's from now on; node ports stay, clients know them."""
+    """Return the Service without its selector, which is the agent's from now on; node ports stay, clients know them."""
     kept = {key: each for key, each in _without(spec, _SERVICE).items() if key not in (*_ALLOCATED, "selector")}
     if kept.get("clusterIP") != "None":
         kept.pop("clusterIP", None)
@@ -166,8 +166,8 @@ SERVICES_FILE, _AUTOSCALER_FILE = "services.yaml", "autoscaler.yaml"
 
 
 def folder_of(chosen: Chosen, scale_down: ScaleDown) -> dict[str, str]:
-    """The text of each file, by its name in the folder, in the order in which people read them. Without a Service that
-    carries live traffic, which is a reason to write nothing, there is no file of Services.
+    """Return the text of each file, by its name in the folder, in the order in which people read them. Without a
+    Service that carries live traffic, which is a reason to write nothing, there is no file of Services.
     """
     files = {
         APP_FILE: _commented(_about_app(chosen), _app(chosen, scale_down)),
@@ -186,7 +186,7 @@ def folder_of(chosen: Chosen, scale_down: ScaleDown) -> dict[str, str]:
 
 
 def origins_of(chosen: Chosen) -> dict[str, list[Object | None]]:
-    """The live object of each document of a file, by the file's name; None for what is new."""
+    """Return the live object of each document of a file, by the file's name; None for what is new."""
     found: dict[str, list[Object | None]] = {
         DEFAULT_TARGET_FILE: [chosen.deployment],
         SERVICES_FILE: [*chosen.services, None],
@@ -196,7 +196,7 @@ def origins_of(chosen: Chosen) -> dict[str, list[Object | None]]:
 
 
 def _file_of(body: Object) -> str:
-    """The file of a budget or a ConfigMap, of which there may be several."""
+    """Return the file of a budget or a ConfigMap, of which there may be several."""
     kind = {"PodDisruptionBudget": "budget", "ConfigMap": "configmap"}[body["kind"]]
     return f"{kind}-{body['metadata']['name']}.yaml"
 

@@ -57,7 +57,7 @@ class Chosen:
 
 
 def choose(live: LiveWorkload, wanted: AdoptionChoices) -> tuple[Chosen, tuple[Problem, ...]]:
-    """The objects of the app, and every reason why it cannot be adopted as a whole."""
+    """Return the objects of the app, and every reason why it cannot be adopted as a whole."""
     labels = _pod_labels(live.deployment)
     selecting = tuple(
         each
@@ -186,7 +186,7 @@ def _of_config_maps(live: LiveWorkload) -> Iterator[Problem]:
 
 
 def _of_what_selects(live: LiveWorkload, body: Object, field: str, selector: Any) -> Iterator[Problem]:
-    """A Service or budget that selects pods of others, too: it cannot become this app's alone."""
+    """Yield a Service or budget that selects pods of others, too: it cannot become this app's alone."""
     own = f"Deployment {_name(live.deployment)}"
     others = [pod for pod in live.pods if pod.owner != own and _matches(selector(body), pod.labels)]
     whose = sorted({pod.owner or f"pod {pod.name}" for pod in others})
@@ -205,7 +205,7 @@ def _of_owners(body: Object) -> Iterator[Problem]:
 
 
 def _optional(pod: Object) -> frozenset[str]:
-    """The ConfigMaps that the pods start without."""
+    """Return the ConfigMaps that the pods start without."""
     found: set[str] = set()
     for container in [*pod.get("containers", ()), *pod.get("initContainers", ())]:
         sources = [(each.get("valueFrom") or {}).get("configMapKeyRef") for each in container.get("env") or ()]
@@ -237,12 +237,12 @@ def _selects(service: Object, labels: Mapping[str, str]) -> bool:
 
 
 def _may_have_every_version(service: Object) -> bool:
-    """Whether somebody agreed that a Service selects pods that nobody promoted, as the agent understands it."""
+    """Return whether somebody agreed that a Service selects pods that nobody promoted, as the agent understands it."""
     return (service["metadata"].get("annotations") or {}).get(names.ALL_VERSIONS) == "true"
 
 
 def _matches(selector: Object | None, labels: Mapping[str, str]) -> bool:
-    """Whether a selector of Kubernetes accepts labels; an empty one accepts all, none accepts nothing.
+    """Return whether a selector of Kubernetes accepts labels; an empty one accepts all, none accepts nothing.
 
     https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#resources-that-support-set-based-requirements
     """
@@ -279,7 +279,7 @@ def _name(body: Object) -> str:
 
 
 def called(body: Object) -> str:
-    """A live object as messages name it: ``Service shop/web``."""
+    """Return a live object as messages name it: ``Service shop/web``."""
     return f"{body['kind']} {body['metadata']['namespace']}/{_name(body)}"
 
 
@@ -295,7 +295,7 @@ def problems_of(
     said: Collection[Problem],
     now: datetime,
 ) -> Iterator[Problem]:
-    """Every error that `check` would find with these files, by name in the app's folder, and does not find now.
+    """Yield every error that `check` would find with these files, by name in the app's folder, and does not find now.
 
     One of a file is told of the field of the live object, unless one of this field is ``said`` already; one elsewhere
     in the repository, which the new files contradict, with its own place. What the folder has already is left out.
@@ -318,7 +318,7 @@ def problems_of(
 
 
 def _origin_of(problem: Problem, text: str, origins: Sequence[Object | None]) -> Object | None:
-    """The live object of the document that a problem is of."""
+    """Return the live object of the document that a problem is of."""
     before = text.split("\n")[: (problem.line or 1) - 1]
     number = before.count("---")
     return origins[number] if number < len(origins) else None

@@ -79,7 +79,7 @@ def new(
 
 
 def _named(checkout: Path, name: str, namespace: str) -> GroupKey:
-    """The group of the work tree that a person means. Raises `ObjectNotFound`, `UsageError`."""
+    """Return the group of the work tree that a person means. Raises `ObjectNotFound`, `UsageError`."""
     written, bare = app_name(name)
     namespace = written or namespace
     root = checkout / GROUPS_FOLDER
@@ -114,7 +114,7 @@ def _demand_new(checkout: Path, key: GroupKey, version: str, active: str) -> Non
 
 
 def _copied(checkout: Path, folder: str, services: tuple[str, ...]) -> dict[str, bytes]:
-    """The files to write, by their paths in the new folder. Raises `ObjectNotFound`."""
+    """Return the files to write, by their paths in the new folder. Raises `ObjectNotFound`."""
     below = {path.removeprefix(f"{folder}/"): data for path, data in files_below(checkout, folder).items()}
     own = {path: data for path, data in below.items() if path.rpartition("/")[2] != PRIMARY_FILE}
     if not own:
@@ -127,7 +127,7 @@ def _copied(checkout: Path, folder: str, services: tuple[str, ...]) -> dict[str,
 
 
 def _demand_sound(checkout: Path, folder: str, files: Mapping[str, bytes]) -> None:
-    """Raises `InvalidInput` where the work tree would have an error in the new folder that it has not without."""
+    """Raise `InvalidInput` where the work tree would have an error in the new folder that it has not without."""
     before = dict(files_of(checkout))
     after = {**before, **{f"{folder}/{path}": data for path, data in files.items()}}
     known = set(_problems_in(before, folder))
@@ -137,7 +137,7 @@ def _demand_sound(checkout: Path, folder: str, files: Mapping[str, bytes]) -> No
 
 
 def _problems_in(files: Mapping[str, bytes | Problem], folder: str) -> Iterator[Problem]:
-    """The errors of the group that the folder belongs to."""
+    """Return the errors of the group that the folder belongs to."""
     found = group_of(f"{folder}/")
     group = group_folder(found[0]) if found else folder
     problems = check_repository(files.items(), lint).problems

@@ -77,7 +77,7 @@ def import_(
 
 
 def _sources(names: Iterable[str]) -> tuple[list[tuple[str, bytes]], list[Problem]]:
-    """The content of each file, and why others have none. Raises `UsageError` where there is no file at all."""
+    """Return the content of each file, and why others have none. Raises `UsageError` where there is no file at all."""
     found: list[tuple[str, bytes]] = []
     problems: list[Problem] = []
     for name in names:
@@ -137,7 +137,7 @@ def _print_unmapped(listed: Iterable[Problem], output: Output) -> None:
 
 
 def _verdict(found: Imported, *, dry_run: bool) -> str:
-    """One line about all of it.
+    """Return one line about all of it.
 
     >>> _verdict(Imported({"analysis/a.yaml": ""}), dry_run=False)
     'Imported 0 apps in 1 file; everything has an equal.'

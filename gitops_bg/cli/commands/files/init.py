@@ -104,7 +104,9 @@ def schema(
 
 
 def _of(verb: str, *, alone: bool) -> dict[str, Any]:
-    """The schema of what a verb prints. Raises `ObjectNotFound` for an unknown one, `UsageError` beside files."""
+    """Return the schema of what a verb prints. Raises `ObjectNotFound` for an unknown one, `UsageError` beside
+    files.
+    """
     from gitops_bg.cli.printed import PRINTED, printed_schema  # all that verbs print: `init` does without
 
     if not alone:
@@ -128,7 +130,7 @@ def write_schemas(directory: Path, schemas: dict[str, Any]) -> list[str]:
 
 
 def _schemas(kind: str) -> dict[str, Any]:
-    """The schemas by file name: of one kind, or of all. Raises `ObjectNotFound` for an unknown kind."""
+    """Return the schemas by file name: of one kind, or of all. Raises `ObjectNotFound` for an unknown kind."""
     models: dict[str, type[BaseModel]] = {**MODELS, REPORT: ReportJson}
     if kind and kind not in models:
         guess = nearest(kind, models, cutoff=0.5)

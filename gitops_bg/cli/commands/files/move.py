@@ -120,7 +120,8 @@ def _write(checkout: Path, of: AppKey, to: AppKey, changed: dict[str, bytes]) ->
 
 
 def _former(config: AppConfig) -> str:
-    """What the app was called before by its file, which may have its live traffic still; empty where it does not say.
+    """Return what the app was called before by its file, which may have its live traffic still; empty where it does not
+    say.
 
     The file under the new name does not say it any more.
     """

@@ -65,7 +65,9 @@ Found = tuple[AppKey, str, Document, Render]
 
 
 def _chosen(contents: dict[str, Content], names: list[str]) -> list[Found]:
-    """The apps that are to be rendered. Raises `InvalidInput` for a wrong spec.render, `ObjectNotFound` for none."""
+    """Return the apps that are to be rendered. Raises `InvalidInput` for a wrong spec.render, `ObjectNotFound` for
+    none.
+    """
     found: list[Found] = []
     known = [each for each in rendered_apps(contents) if not names or {str(each[0]), each[0].name} & set(names)]
     for app, folder, document, render in known:
@@ -81,7 +83,7 @@ def _chosen(contents: dict[str, Content], names: list[str]) -> list[Found]:
 
 
 def _problems(document: Document) -> tuple[Problem, ...]:
-    """The problems of spec.render, with their places in app.yaml."""
+    """Return the problems of spec.render, with their places in app.yaml."""
     from gitops_bg.spec.app.models import BlueGreenDeployment
 
     return tuple(each for each in validate(BlueGreenDeployment, document)[1] if each.field.startswith("spec.render"))

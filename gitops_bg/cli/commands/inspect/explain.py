@@ -252,7 +252,7 @@ def _title(decision: Decision, digest: str) -> str:
 
 
 def _of_the_pods(found: _Findings) -> Iterator[RenderableType]:
-    """What the version changes, and what is wrong with its pods."""
+    """Yield what the version changes, and what is wrong with its pods."""
     for change in (*found.images, *found.changes):
         yield indented(f"it changes: {change}")
     for told in (found.pinned, found.alone):

@@ -238,7 +238,7 @@ def _neighbour(session: LiveSession, namespace: str, app: AppKey, step: int) -> 
 
 
 def _promotion(session: LiveSession, at: GetOptions, app: AppKey) -> "Act":
-    """What `promote` does, of the version that was the newest when somebody asked."""
+    """Return what `promote` does, of the version that was the newest when somebody asked."""
     from gitops_bg.cli.views.pager import Act
 
     asked_about = ""

@@ -73,7 +73,7 @@ def of_group(
 
 
 def _reading(at: AppOptions, about: About) -> Session:
-    """A session that reads the ledger; one that is named is that of another cluster, or of none any more."""
+    """Return a session that reads the ledger; one that is named is that of another cluster, or of none any more."""
     kube = None if at.git.cluster else at.kube
     return Session(at.git, kube, at.place, about=about, with_ledger=True, note=Output(at.out).notice)
 

@@ -148,7 +148,7 @@ def _of_groups(
 def _chosen(
     session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, scope: PlanScope
 ) -> tuple[list[AppKey], tuple[str, ...]]:
-    """The apps to plan, and the names of groups: those that no app has, and that main has a group of."""
+    """Return the apps to plan, and the names of groups: those that no app has, and that main has a group of."""
     if scope.groups_only:
         return [], scope.names
     there = set(live) if live is not None else set(session.cluster.apps())

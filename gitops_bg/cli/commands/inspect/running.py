@@ -200,7 +200,7 @@ class _Dashboard:
     cluster: str
 
     def follows(self, owner: Ownership) -> bool:
-        """Whether an app of this owner may be its."""
+        """Return whether an app of this owner may be its."""
         from gitops_bg.repo.git.transport import repository_name
 
         is_followed = repository_name(self.repository) in ("", repository_name(owner.repository))

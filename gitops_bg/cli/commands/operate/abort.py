@@ -119,7 +119,7 @@ def of_group(
 
 
 def _key(at: LiveOptions, name: str) -> AppOrGroup:
-    """The app that a person means; where no live one has the name, the release group. Raises `NameNotFound`."""
+    """Return the app that a person means; where no live one has the name, the release group. Raises `NameNotFound`."""
     with Session(kube=at.kube, place=at.place) as session:
         try:
             app = session.app(name)
@@ -246,7 +246,7 @@ def _unstopped_group(key: GroupKey, planned: GroupAborting) -> "AbortedGroupJson
 
 
 def abort_result(key: GroupKey, planned: GroupAborting, after: GroupRecord) -> "tuple[AbortedGroupJson, str]":
-    """The result in both formats. Raises `CommandFailed` where nothing was stopped."""
+    """Return the result in both formats. Raises `CommandFailed` where nothing was stopped."""
     held = [each.digest for each in after.holds if version_in(each.digest) in planned.stops]
     live = after.state.only(VersionStage.ACTIVE)
     # Once Git has followed the way back, no hold is left of it.
@@ -291,8 +291,8 @@ def _all(asked: _Asked, *, sure: bool) -> int:
 
 
 def _something_to_stop(asked: _Asked) -> tuple[dict[AppOrGroup, _Planned], int]:
-    """What an abort of all would stop, and the exit code: what nobody can look at is reported, and keeps no other from
-    being stopped.
+    """Return what an abort of all would stop, and the exit code: what nobody can look at is reported, and keeps no
+    other from being stopped.
     """
     with Session(kube=asked.at.kube, place=asked.at.place) as session:
         cluster, groups = session.cluster, GroupCluster(session.client)
@@ -314,7 +314,7 @@ def _something_to_stop(asked: _Asked) -> tuple[dict[AppOrGroup, _Planned], int]:
 
 
 def _says(key: AppOrGroup, found: _Planned) -> str:
-    """What would be stopped, and where live traffic goes."""
+    """Return what would be stopped, and where live traffic goes."""
     if isinstance(found, GroupAborting):
         assert isinstance(key, GroupKey)
         return abort_of_group_says(key, found)

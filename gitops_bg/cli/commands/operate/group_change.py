@@ -230,7 +230,7 @@ def _only(group: GroupKey, versions: tuple[str, ...] | None, move: _Move) -> str
 
 
 def _held(key: GroupKey, desired: DesiredGroup, record: GroupRecord, version: str) -> str:
-    """What keeps a version from its promotion although main names it, as the end of a sentence; or empty."""
+    """Return what keeps a version from its promotion although main names it, as the end of a sentence; or empty."""
     hold = record.held(f"{version}-{desired.versions[version].content}")
     return f", and it is on hold: {hold.why}; `gitops-bg retry {key}` lifts the hold" if hold is not None else ""
 
@@ -247,8 +247,8 @@ def _demand(move: _Move, key: GroupKey, desired: DesiredGroup, record: GroupReco
 
 
 def _record(session: Session, output: Output, key: GroupKey) -> GroupRecord | None:
-    """What is live of the group; None, with a note, where no cluster can be asked: then the agent alone rejects what
-    does not fit.
+    """Return what is live of the group; None, with a note, where no cluster can be asked: then the agent alone rejects
+    what does not fit.
     """
     try:
         return GroupCluster(session.client).seen(key).record

@@ -183,7 +183,9 @@ def release(
 
 
 def _adopted_from(app: AppKey, spec: AppSpec) -> str:
-    """The Deployment that a release is meant for. Raises `UsageError` where the app has its Services from an app."""
+    """Return the Deployment that a release is meant for. Raises `UsageError` where the app has its Services from an
+    app.
+    """
     if spec.adopt is None:
         return app.name
     if spec.adopt.app:
@@ -198,7 +200,7 @@ def _releasing(file: str, deployment: str) -> Edit:
 
 
 def _in_the_way(client: Client, app: AppKey, deployment: str, services: tuple[str, ...]) -> Iterator[Problem]:
-    """Everything that would keep the agent from it, before anything is committed."""
+    """Yield everything that would keep the agent from it, before anything is committed."""
     live = client.get(DEPLOYMENTS, app.namespace, deployment)
     if live is None:
         what = DEPLOYMENTS.called(app.namespace, deployment)

@@ -180,15 +180,15 @@ def unfreeze(at: AppOptions, person: AuthorOptions) -> None:
 
 
 def _freezes(session: Session, namespace: str) -> Mapping[str, Freeze]:
-    """The freezes of main that `freeze` wrote, by their files."""
+    """Return the freezes of main that `freeze` wrote, by their files."""
     contents = {path: session.repository.text_file(path) for path in freeze_files(namespace)}
     read = {path: read_freeze(namespace, path, each) for path, each in contents.items() if isinstance(each, bytes)}
     return {path: each for path, each in read.items() if each}
 
 
 def _instead(session: Session, namespace: str, content: bytes, now: datetime | None) -> Mapping[str, EditOrNew]:
-    """The new file, in place of freezes that are over; ``now`` None: of any. Raises `CommandFailed` where something
-    else is in its place.
+    """Return the new file, in place of freezes that are over; ``now`` None: of any. Raises `CommandFailed` where
+    something else is in its place.
     """
     freezes, path = _freezes(session, namespace), freeze_file(namespace)
     for standing, each in freezes.items():
@@ -211,7 +211,7 @@ def _frozen_already(session: Session, path: str, standing: Freeze) -> str:
 
 
 def _replaced(session: Session, path: str, content: bytes | None) -> Edit:
-    """The change of a file, as long as it is the one that was judged; None removes it."""
+    """Return the change of a file, as long as it is the one that was judged; None removes it."""
     seen = session.repository.text_file(path)
 
     def change(before: bytes) -> bytes | None:

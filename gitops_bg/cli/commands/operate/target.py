@@ -107,7 +107,7 @@ def undo(
 
 
 def _undone_by_others(facts: Facts, world: World, by: tuple[str, str]) -> str:
-    """Who brought an older version back before this command; empty where nobody else did.
+    """Return who brought an older version back before this command; empty where nobody else did.
 
     Of two people who undo the same push, the later one has not seen what the earlier one did: the version that the
     target named before is the bad one by then.

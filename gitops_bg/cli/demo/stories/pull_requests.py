@@ -195,7 +195,7 @@ def _forge(act: Act) -> gitea.Repository:
 
 
 def _expect_pull(act: Act, tag: str, state: str, why: str = "") -> Pull:
-    """The open pull request that offers a tag, with a commit status that says why."""
+    """Return the open pull request that offers a tag, with a commit status that says why."""
     act.expect(f"its pull request is open, the status {state}", lambda: _pull(act, tag, state, why))
     pull = _pull(act, tag, state, why)
     act.screen.output(_forge(act).status(pull["head"]["sha"]).get("description", ""))
@@ -203,7 +203,7 @@ def _expect_pull(act: Act, tag: str, state: str, why: str = "") -> Pull:
 
 
 def _pull(act: Act, tag: str, state: str, why: str) -> Pull:
-    """The open pull request that offers a tag, if its commit status has a state and a reason; else empty."""
+    """Return the open pull request that offers a tag, if its commit status has a state and a reason; else empty."""
     forge = _forge(act)
     pulls = [each for each in forge.pull_requests() if f"→ {tag} " in each["title"] and each["head"]["ref"] == BRANCH]
     said = [(pull, forge.status(pull["head"]["sha"])) for pull in pulls]
