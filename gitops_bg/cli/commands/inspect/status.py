@@ -7,6 +7,7 @@ As in `kubectl argo rollouts status`: good or bad ends the wait, a pause does no
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -162,7 +163,7 @@ class _Wait:
     ) -> None:
         self._session, self._output, self._commit = session, output, commit
         self._until_seen, self._until_asked, self._timeout = until_seen, until_asked, timeout
-        self._told = _StatePrinter(output, commit, session)
+        self._told = StatePrinter(output, commit.app, session)
         self._began, self._announced = time.monotonic(), False
         self._found: AppStanding | None = None
         self.unseen = ""
@@ -223,30 +224,34 @@ class _Wait:
         return self.code
 
 
-class _StatePrinter:
+class StatePrinter:
     """Prints the state of the app, once for each phase and reason."""
 
-    def __init__(self, output: Output, commit: SeenCommit, session: LiveSession) -> None:
-        self._output, self._commit, self._session = output, commit, session
-        self._app = commit.app
+    def __init__(self, output: Output, app: AppKey, session: LiveSession) -> None:
+        self._output, self._app, self._session = output, app, session
         self._last: AppStanding | None = None
 
     def print_new(self, found: AppStanding) -> None:
-        """Print a state, unless it was the last one printed."""
-        if found == self._last:
+        """Print a state, unless it was the last one printed; of one with another pull request only that."""
+        last, self._last = self._last, found
+        if found == last:
             return
-        self._last = found
         if self._output.json:
-            at = self._session.now.isoformat(timespec="seconds")
-            said = {"app": str(self._app), "phase": found.phase, "message": found.message, "code": found.code, "at": at}
-            said |= {"pullRequest": found.pull_request} if found.pull_request else {}
-            self._output.data_line(said | {"demands": [json_of_condition(each, self._app) for each in found.demands]})
-        else:
+            self._print_json(found)
+            return
+        is_news = last is None or replace(found, pull_request=last.pull_request) != last
+        if is_news:
             self._output.line(f"{found.phase}: {found.message}" if found.message else found.phase)
-            if found.pull_request:
-                self._output.line(f"  pull request {found.pull_request}")
-            for each in found.demands:
-                self._output.show(drawn(each, self._app, 2, told=found.message))
+        if found.pull_request:
+            self._output.line(f"  pull request {found.pull_request}")
+        for each in found.demands if is_news else ():
+            self._output.show(drawn(each, self._app, 2, told=found.message))
+
+    def _print_json(self, found: AppStanding) -> None:
+        at = self._session.now.isoformat(timespec="seconds")
+        said = {"app": str(self._app), "phase": found.phase, "message": found.message, "code": found.code, "at": at}
+        said |= {"pullRequest": found.pull_request} if found.pull_request else {}
+        self._output.data_line(said | {"demands": [json_of_condition(each, self._app) for each in found.demands]})
 
 
 def standing_of(app: AppKey, body: Mapping[str, Any]) -> AppStanding:
