@@ -26,7 +26,7 @@ class Member:
     owner: int = 0
 
     def as_tar(self, date: int) -> tarfile.TarInfo:
-        """The header of this member."""
+        """Return the header of this member."""
         info = tarfile.TarInfo(self.name)
         info.mode, info.mtime, info.uid, info.gid = self.mode, date, self.owner, self.owner
         if self.link:
@@ -39,7 +39,7 @@ class Member:
 
 
 def members_below(folder: Path, prefix: str = "") -> Iterator[Member]:
-    """The files below a folder; a program is what its owner may run."""
+    """Yield the files below a folder; a program is what its owner may run."""
     for path in sorted(folder.rglob("*")):
         name = prefix + path.relative_to(folder).as_posix()
         if path.is_symlink():
@@ -59,7 +59,7 @@ def write_tarball(path: Path, members: Iterable[Member], date: int, effort: int 
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -64,7 +64,7 @@ def build(source: Source, folder: Path, key: Key | None, builder: str, scope: Sc
 
 
 def _distributions(source: Source, folder: Path) -> Path:
-    """The sdist and the wheel, by hatchling, which writes the same bytes for the same date."""
+    """Return the sdist and the wheel, by hatchling, which writes the same bytes for the same date."""
     command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder.resolve())]
     kept = os.environ | {"SOURCE_DATE_EPOCH": str(source.date)}
     done = subprocess.run(command, cwd=source.folder, env=kept, capture_output=True, text=True, check=False)
@@ -75,7 +75,7 @@ def _distributions(source: Source, folder: Path) -> Path:
 
 
 def _chart(source: Source, folder: Path, layout: Layout) -> Descriptor:
-    """The chart as a file, and as the artifact that `helm install oci://…` takes."""
+    """Return the chart as a file, and as the artifact that `helm install oci://…` takes."""
     path = folder / f"gitops-bg-{source.version}.tgz"
     write_tarball(path, members_below(source.folder / "deploy/chart", "gitops-bg/"), source.date)
     about = yaml.safe_load((source.folder / "deploy/chart/Chart.yaml").read_bytes())

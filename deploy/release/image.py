@@ -81,7 +81,7 @@ def build(source: Source, wheel: Path, layout: Layout, scope: Scope) -> Image:
 
 
 def labels(source: Source) -> dict[str, str]:
-    """What OCI's annotations say of an artifact."""
+    """Return what OCI's annotations say of an artifact."""
     said = {
         "title": "gitops-bg",
         "description": "A GitOps blue-green reconciler for Kubernetes",
@@ -99,7 +99,7 @@ def labels(source: Source) -> dict[str, str]:
 def _layers(
     source: Source, wheel: Path, work: Path, recipe: Recipe, architecture: str, debian: Sequence[DebianPackage]
 ) -> dict[str, Iterator[Member]]:
-    """What each layer has, the lowest first; ``work`` is a folder for it."""
+    """Return what each layer has, the lowest first; ``work`` is a folder for it."""
     python = next(each.fields["Version"] for each in debian if each.fields["Package"] == "python3")
     minor = ".".join(python.split(".")[:2])
     lock = source.folder / ".ci/lock/image-with-extras.txt"
@@ -119,7 +119,7 @@ def _of_one(
     contents: Mapping[str, Iterator[Member]],
     scope: Scope,
 ) -> Descriptor:
-    """The image for one architecture."""
+    """Return the image for one architecture."""
     layers, diffs = [], []
     for members in contents.values():
         diffs.append(f"sha256:{write_tarball(work / 'layer', members, source.date, scope.effort)}")
@@ -144,7 +144,7 @@ def _of_one(
 
 
 def _system(recipe: Recipe, debian: Sequence[DebianPackage]) -> Iterator[Member]:
-    """What Debian's packages bring, and what their scripts would have made: nothing of them is run."""
+    """Yield what Debian's packages bring, and what their scripts would have made: nothing of them is run."""
     files: dict[str, Member] = {}
     for package in debian:
         files |= {each.name: each for each in package.members() if not _UNUSED.fullmatch(each.name)}
@@ -166,7 +166,7 @@ def _system(recipe: Recipe, debian: Sequence[DebianPackage]) -> Iterator[Member]
 
 
 def _programs(packages: Path, place: str) -> Iterator[Member]:
-    """The packages of Python where Debian's Python looks, and the program that starts ours."""
+    """Yield the packages of Python where Debian's Python looks, and the program that starts ours."""
     yield from (each for each in members_below(packages, place) if not each.name.startswith(f"{place}bin/"))
     starts = b"#!/usr/bin/python3\nfrom gitops_bg.cli.main import main\n\nmain()\n"
     yield Member("usr/local/bin/gitops-bg", starts, PROGRAM)

@@ -66,16 +66,16 @@ class Layout:
         (self.folder / "oci-layout").write_bytes(canonical({"imageLayoutVersion": "1.0.0"}))
 
     def artifacts(self) -> list[Descriptor]:
-        """What has a name and a tag."""
+        """Return what has a name and a tag."""
         index = self.folder / "index.json"
         return json.loads(index.read_bytes())["manifests"] if index.is_file() else []
 
     def named(self) -> dict[str, str]:
-        """The digest of each artifact, by name and tag."""
+        """Return the digest of each artifact, by name and tag."""
         return {each["annotations"][_NAME]: each["digest"] for each in self.artifacts()}
 
     def read(self, digest: str) -> bytes:
-        """The content of a blob."""
+        """Return the content of a blob."""
         return (self._blobs / digest.removeprefix("sha256:")).read_bytes()
 
     @property
@@ -84,7 +84,7 @@ class Layout:
 
 
 def canonical(value: object) -> bytes:
-    """A value as JSON that is the same each time."""
+    """Return a value as JSON that is the same each time."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 

@@ -79,7 +79,7 @@ class DebianPackage:
         return sha256(self.file)
 
     def members(self) -> Iterator[Member]:
-        """Its files, below `/usr` where Debian has merged the folders of the root."""
+        """Yield its files, below `/usr` where Debian has merged the folders of the root."""
         with self._archive("data") as archive:
             for each in archive:
                 name = _merged(each.name.removeprefix("./").rstrip("/"))
@@ -92,7 +92,7 @@ class DebianPackage:
                     )  # nobody changes whom they run as
 
     def _archive(self, part: str) -> tarfile.TarFile:
-        """One of the two archives in an `ar` file."""
+        """Return one of the two archives in an `ar` file."""
         content = self.file.read_bytes()
         at = len(b"!<arch>\n")
         while at < len(content):

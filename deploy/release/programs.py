@@ -66,13 +66,13 @@ def build(source: Source, wheel: Path, folder: Path, platform: str, scope: Scope
 
 
 def scripts_of(source: Source) -> Mapping[str, str]:
-    """The programs, each with the function that it starts, as `pyproject.toml` names them."""
+    """Return the programs, each with the function that it starts, as `pyproject.toml` names them."""
     found: Mapping[str, str] = tomllib.loads((source.folder / "pyproject.toml").read_text())["project"]["scripts"]
     return found
 
 
 def krew_manifest(source: Source, archives: Mapping[str, Path]) -> str:
-    """The manifest by which `kubectl krew install bg` finds the archives. JSON, which is YAML."""
+    """Return the manifest by which `kubectl krew install bg` finds the archives. JSON, which is YAML."""
     description = (
         "Promotes, rolls back and explains apps that gitops-bg runs out of a Git repository: `kubectl bg get`, "
         "`kubectl bg explain APP`, `kubectl bg rollback APP`."
@@ -103,7 +103,7 @@ def krew_manifest(source: Source, archives: Mapping[str, Path]) -> str:
 
 
 def brew_formula(source: Source, archives: Mapping[str, Path]) -> str:
-    """The formula by which `brew install gitops-bg` finds the archives, for a tap."""
+    """Return the formula by which `brew install gitops-bg` finds the archives, for a tap."""
     lines = [
         "class GitopsBg < Formula",
         f'  desc "{_SAYS}"',
@@ -157,7 +157,7 @@ def _remove(path: Path) -> None:
 
 
 def _own(source: Source, pythons: tuple[str, ...]) -> Iterator[Member]:
-    """The scripts that start it, and the licence."""
+    """Yield the scripts that start it, and the licence."""
     scripts = scripts_of(source)
     for name in scripts:
         yield Member(name, _START.format(pythons=" ".join(pythons), name=name).encode(), PROGRAM)

@@ -86,7 +86,7 @@ class Source:
         return datetime.fromtimestamp(self.date, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def published(self, name: str) -> str:
-        """The image or the chart where it will be, without a tag."""
+        """Return the image or the chart where it will be, without a tag."""
         return f"{self.registry}/{name}".removeprefix("/")
 
 
@@ -114,7 +114,9 @@ def prepare(
 
 
 def notes(source: Source) -> str:
-    """What the changelog says about this version, for its page at the forge. Refuses one that it does not name."""
+    """Return what the changelog says about this version, for its page at the forge. Refuses one that it does not
+    name.
+    """
     text = (source.folder / "CHANGELOG.md").read_text()
     for section in re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]:
         title, _, body = section.partition("\n")

@@ -49,18 +49,18 @@ class Key:
         return cls(key)
 
     def sign(self, content: bytes) -> str:
-        """The signature, in base64."""
+        """Return the signature, in base64."""
         algorithm = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
         return base64.b64encode(self._private.sign(content, algorithm)).decode()
 
     def public(self) -> bytes:
-        """What others verify with, as PEM."""
+        """Return what others verify with, as PEM."""
         form = serialization.PublicFormat.SubjectPublicKeyInfo
         return self._private.public_key().public_bytes(serialization.Encoding.PEM, form)
 
 
 def envelope(key: Key, statement: Json) -> bytes:
-    """A signed statement, as DSSE."""
+    """Return a signed statement, as DSSE."""
     payload = canonical(statement)
     signed = b"DSSEv1 %d %s %d %s" % (len(_IN_TOTO), _IN_TOTO.encode(), len(payload), payload)
     signatures = [{"keyid": "", "sig": key.sign(signed)}]
@@ -69,7 +69,7 @@ def envelope(key: Key, statement: Json) -> bytes:
 
 
 def statement(subjects: Mapping[str, str], kind: str, predicate: Json) -> Json:
-    """An in-toto statement about artifacts, which are given with their SHA-256."""
+    """Return an in-toto statement about artifacts, which are given with their SHA-256."""
     about = [{"name": name, "digest": {"sha256": digest}} for name, digest in sorted(subjects.items())]
     return {
         "_type": "https://in-toto.io/Statement/v1",
@@ -80,7 +80,7 @@ def statement(subjects: Mapping[str, str], kind: str, predicate: Json) -> Json:
 
 
 def provenance(source: Source, builder: str, debian: Sequence[DebianPackage]) -> Json:
-    """How the artifacts of a release came about: of which commit, of which packages, and who built them."""
+    """Return how the artifacts of a release came about: of which commit, of which packages, and who built them."""
     locks = sorted((source.folder / ".ci/lock").glob("*.txt"))
     used = [
         {"uri": f"git+{source.url}@refs/tags/v{source.version}", "digest": {"gitCommit": source.commit}},
@@ -98,7 +98,7 @@ def provenance(source: Source, builder: str, debian: Sequence[DebianPackage]) ->
 
 
 def bill_of_python(source: Source, lock: str) -> Json:
-    """What a lock file has, as CycloneDX."""
+    """Return what a lock file has, as CycloneDX."""
     tool = Path(sys.executable).with_name("cyclonedx-py")
     options = ["--pyproject", "pyproject.toml", "--mc-type", "application", "--output-reproducible"]
     command = [str(tool), "requirements", *options, f".ci/lock/{lock}"]
@@ -108,7 +108,7 @@ def bill_of_python(source: Source, lock: str) -> Json:
 
 
 def bill_of_image(python: Json, debian: Sequence[DebianPackage]) -> Json:
-    """What the image has: Debian's packages beside those of Python."""
+    """Return what the image has: Debian's packages beside those of Python."""
     more = [
         {
             "type": "library",
@@ -124,7 +124,7 @@ def bill_of_image(python: Json, debian: Sequence[DebianPackage]) -> Json:
 
 
 def bill_of_chart(source: Source, image: str) -> Json:
-    """What the chart installs: the image."""
+    """Return what the chart installs: the image."""
     name = source.published(IMAGE)
     purl = f"pkg:oci/gitops-bg@{image}?repository_url={name}&tag={source.version}"
     component = {"type": "container", "bom-ref": purl, "name": name, "version": source.version, "purl": purl}
@@ -163,5 +163,5 @@ def _artifact(layout: Layout, layers: Sequence[Descriptor]) -> Descriptor:
 
 
 def checksums(paths: Sequence[Path]) -> Iterator[str]:
-    """The lines of SHA256SUMS, as `sha256sum --check` reads them."""
+    """Yield the lines of SHA256SUMS, as `sha256sum --check` reads them."""
     yield from (f"{sha256(each)}  {each.name}\n" for each in sorted(paths, key=lambda path: path.name))

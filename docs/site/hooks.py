@@ -17,7 +17,7 @@ LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((\.\.?/[^)\s]*)\)")
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, **_: object) -> str:
-    """Called by mkdocs for each page, before Markdown is read."""
+    """Lead links out of docs/ to the repository: mkdocs calls it for each page, before Markdown is read."""
     repository = config.extra["repository"]
     folder = posixpath.dirname(page.file.src_uri)
 
@@ -31,7 +31,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: object) -> str:
 
 
 def on_config(config: Any) -> Any:
-    """Called by mkdocs before it builds. Raises ``ValueError`` for what is no version."""
+    """Name the version that is built: mkdocs calls it before. Raises ``ValueError`` for what is no version."""
     version = os.environ.get("SITE_VERSION", "")
     if version:
         if not VERSION.fullmatch(version):
@@ -42,7 +42,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_post_build(config: Any) -> None:
-    """Called by mkdocs when all pages are there: list the versions, and begin with the newest."""
+    """List the versions, and begin with the newest: mkdocs calls it when all pages are there."""
     if "version" not in config.extra:
         return
     site = Path(config.site_dir).parent
@@ -56,7 +56,7 @@ def on_post_build(config: Any) -> None:
 
 
 def _order(version: str) -> tuple[int, int, int, bool, str, int]:
-    """Versions in their order: a release comes after its candidates."""
+    """Return what versions are sorted by: a release comes after its candidates."""
     match = VERSION.fullmatch(version)
     assert match is not None
     major, minor, patch, kind, number = match.groups()

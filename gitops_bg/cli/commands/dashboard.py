@@ -103,7 +103,7 @@ class _Running:
         return [*troubles, *([f"main cannot be read: {self._unread}"] if self._unread else [])]
 
     def account(self, _token: str) -> PersonalForge:
-        """Raises `CommandFailed`: nobody logs in here, so nobody has a token."""
+        """Raise `CommandFailed`: nobody logs in here, so nobody has a token."""
         raise CommandFailed("nobody logs in here")
 
     def poll(self) -> None:
