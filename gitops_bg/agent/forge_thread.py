@@ -232,7 +232,9 @@ class ForgeThread(BackgroundThread):
                 LOGGER.warning("there are no pull requests: %s", error)
             return
         wiring = self._wiring
-        around = Surroundings(wiring.cluster, self._seen_now, self._publish, wiring.may_write, wiring.base)
+        around = Surroundings(
+            wiring.cluster, self._seen_now, self._publish, wiring.may_write, wiring.base, wiring.catalog.branch_of
+        )
         settings = PullSettings(
             tuple(wanted.labels),
             tuple(wanted.reviewers),

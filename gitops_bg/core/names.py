@@ -24,7 +24,11 @@ ENTRY_PREFIX = "gitops-bg/enter/"
 """Of branches that ask for a release in an environment. Not below the prefix of apps: a namespace may be called as an
 environment.
 """
-PROMOTION_PREFIXES = (PROMOTION_PREFIX, GROUP_PROMOTION_PREFIX)
+ENVIRONMENT_PROMOTION_PREFIX = "gitops-bg/promote-in/"
+"""Of branches that ask for a version of an app in one environment: the environment follows, then the app. Not below the
+prefix of apps: a namespace may be called as an environment, and Git has no branch below another.
+"""
+PROMOTION_PREFIXES = (PROMOTION_PREFIX, GROUP_PROMOTION_PREFIX, ENVIRONMENT_PROMOTION_PREFIX)
 
 GROUP = "gitops-bg.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -79,13 +83,18 @@ LONGEST_BEFORE_RANDOM = LONGEST_NAME - len("-") - 5
 _END = re.compile(r"-v(?P<number>[1-9][0-9]*)-(?P<digest>[0-9a-f]{10})\Z")
 
 
-def promotion_branch(subject: AppOrGroup) -> str:
-    """Return the one branch that asks for a version of an app, or of a release group; no two have the same.
+def promotion_branch(subject: AppOrGroup, environment: str = "") -> str:
+    """Return the one branch that asks for a version of an app, in an environment where it is in one, or of a release
+    group; no two have the same.
 
     >>> promotion_branch(AppKey("shop", "store")), promotion_branch(GroupKey("shop", "store"))
     ('gitops-bg/promote/shop/store', 'gitops-bg/promote-groups/shop/store')
+    >>> promotion_branch(AppKey("shop", "store"), "prod")
+    'gitops-bg/promote-in/prod/shop/store'
     """
     prefix = GROUP_PROMOTION_PREFIX if isinstance(subject, GroupKey) else PROMOTION_PREFIX
+    if environment and not isinstance(subject, GroupKey):
+        prefix = f"{ENVIRONMENT_PROMOTION_PREFIX}{environment}/"
     return f"{prefix}{subject.namespace}/{subject.name}"
 
 

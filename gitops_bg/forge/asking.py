@@ -225,7 +225,7 @@ class Answers:
         promoted = self._merged.get(self._asks[app].promotion)
         if promoted is not None and promoted.merged.pull is not None:
             return promoted.merged.pull
-        branch = promotion_branch(app)
+        branch = self._known.branch_of(app)
         ended = self._known.ended.get(branch)
         return self._known.open.get(branch) or (ended.pull if ended else None)
 

@@ -6,13 +6,15 @@ the markers.
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import field
 from datetime import datetime
 from urllib.parse import quote, unquote
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.journal import AwaitsPoll, PullState
+from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.port import CheckStatus, Pull
 
 _LINE = re.compile(r"\s*<!-- gitops-bg( [^<>\n]*) -->")
@@ -101,6 +103,8 @@ class ForgeKnowledge:
     """The cluster of this agent."""
     base: str = ""
     """The branch that promotions are merged into: main; empty where that is not known."""
+    branch_of: Callable[[AppOrGroup], str] = promotion_branch
+    """The promotion branch of an app or a group."""
     listed_once: bool = False
     open: dict[str, Pull] = field(default_factory=dict)
     ended: dict[str, Ended] = field(default_factory=dict)

@@ -14,7 +14,6 @@ from gitops_bg.core.groups.forecast import Proposal
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.journal import NO_LOOKS, AwaitsPoll, PollCount, PullRequest, PullState, PullView
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
-from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.asking import NO_ASKS, Asks
 from gitops_bg.forge.known import ForgeKnowledge, marker_in
 from gitops_bg.forge.port import Review, ReviewVerdict, User
@@ -256,7 +255,7 @@ def views(
 ) -> Iterator[tuple[AppOrGroup, PullView]]:
     """Yield the view of each app of which something is known; other apps keep theirs. ``troubles``: by branch."""
     for app, desired in all_desired.items():
-        branch = promotion_branch(app)
+        branch = known.branch_of(app)
         trouble = troubles.get(branch, troubles.get("", "")) if desired.needs_the_forge else ""
         if known.listed_once and _is_asked(known, branch, desired):
             place = queue_place(queued[app], most) if app in queued else ""

@@ -17,7 +17,6 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.core.model.journal import PullState
 from gitops_bg.core.model.version import AppOrGroup
-from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.known import ForgeKnowledge, Marker, marker_in
 from gitops_bg.forge.offer import AnyOffer, Content, DesiredPull, Offer, PullSettings
 from gitops_bg.forge.port import CheckState, CheckStatus, ForgeLimits, NotOnForge, Pull, PullRequestDraft
@@ -175,7 +174,7 @@ class _Planner:
 
     def _farewell(self, app: AppOrGroup) -> Iterator[ForgeStep]:
         """Say in a pull request of ours that it is no longer wanted, and close it."""
-        branch = promotion_branch(app)
+        branch = self._known.branch_of(app)
         ended = self._known.ended.get(branch)
         pull = self._known.open.get(branch) or (ended.pull if ended else None)
         marker = marker_in(pull.body) if pull else None

@@ -66,6 +66,8 @@ class Surroundings:
     """Whether this agent leads."""
     base: str = ""
     """The branch that promotions are merged into: main; empty where that is not known."""
+    branch_of: Callable[[AppOrGroup], str] = promotion_branch
+    """The promotion branch of an app or a group, in the environment of the agent."""
 
 
 class PullRequests:
@@ -81,7 +83,7 @@ class PullRequests:
         self._interval = timedelta(seconds=interval)
         self._news: dict[AppOrGroup, DesiredPull | None] = {}
         self._all_desired: dict[AppOrGroup, DesiredPull] = {}
-        self._known = ForgeKnowledge(around.cluster, around.base)
+        self._known = ForgeKnowledge(around.cluster, around.base, around.branch_of)
         self._answers = Answers(forge.kind, self._known)
         self._unhurried_at: datetime | None = None
         self._budget = WriteBudget()
@@ -164,7 +166,7 @@ class PullRequests:
             before, now = self._all_desired.get(app, DesiredPull()), desired or DesiredPull()
             if now.settled and not now.declined:
                 was = before.offer.id if before.offer else ""
-                self._known.offer_changed(promotion_branch(app), was, now.offer.id if now.offer else "")
+                self._known.offer_changed(self._known.branch_of(app), was, now.offer.id if now.offer else "")
             elif not now.settled:
                 now = replace(now, offer=before.offer)  # The offer is still the last one.
             if before.offer and now.settled and now.offer is None:
@@ -248,7 +250,7 @@ class PullRequests:
         self._known.none_ended(missing)
 
     def _found(self, pull: Pull) -> None:
-        app = next((app for app in self._all_desired if promotion_branch(app) == pull.branch), None)
+        app = next((app for app in self._all_desired if self._known.branch_of(app) == pull.branch), None)
         self._known.found(pull, self._around.seen_now(app) if app else AwaitsPoll())
 
     def _question(self, now: datetime, *, is_idle: bool) -> ForgeQuestion | None:

@@ -29,6 +29,7 @@ from gitops_bg.repo.ledger.state_branch import StateBranch
 from gitops_bg.repo.read.app_index import AppIndex, groups_at
 from gitops_bg.repo.read.changes import Trees, WalkedMain
 from gitops_bg.repo.read.commits import Around, Changes, CommitReader, ExtraFiles
+from gitops_bg.repo.read.environment import EnvironmentAt, EnvironmentReader
 from gitops_bg.repo.read.files import Blobs, File, Files, TreeEntry
 from gitops_bg.repo.read.history import (
     CachedProvenance,
@@ -56,9 +57,12 @@ from gitops_bg.repo.write.promotion import (
     SharedBranches,
 )
 from gitops_bg.repo.write.push import Pusher
-from gitops_bg.spec.app.layout import PRIMARY_FILE, SETTINGS_FILE, Places, group_folder
+from gitops_bg.spec.app.layout import ENVIRONMENTS_FILE, PRIMARY_FILE, SETTINGS_FILE, Places, group_folder
 from gitops_bg.spec.app.settings import default_settings, read_settings
+from gitops_bg.spec.environments.home import Home
 
+_MOST_BEFORE = 20
+"""How many former contents of a broken file are tried."""
 _HURRIED = 4
 """How many times more packs there may be while something else waits."""
 
@@ -88,7 +92,8 @@ class Repository:
         self.mirror = mirror = Mirror(settings)
         self.lock = mirror.lock
         self._trees = trees = Trees(mirror)
-        self._index = AppIndex(mirror, trees, partial(oldest, mirror, trees))
+        environments = EnvironmentReader(trees, settings, self._environments_file, self._environments_before)
+        self._index = AppIndex(mirror, trees, partial(oldest, mirror, trees), environments.at)
         self._details = details = Details(mirror)
         near = NearChanges(mirror, trees)
         self._sources, self._landings = (CachedProvenance(mirror, near, details, landings=one) for one in (False, True))
@@ -113,7 +118,7 @@ class Repository:
         self._committer = committer = Committer(mirror, clock)
         pusher = Pusher(mirror, sleep)
         pusher.pushed = poller.compare_again
-        self.branches = SharedBranches(mirror, pusher)
+        self.branches = SharedBranches(mirror, pusher, self._index)
         self.promotions = Promotions(mirror, trees, self._files, committer, pusher, self.offers, self._index)
         self.edits = Edits(mirror, self._files, committer, pusher)
         self.group_branches = GroupBranches(mirror, trees, self.edits, committer, self.branches)
@@ -243,6 +248,31 @@ class Repository:
         """The folders of all apps, as of the commit of main that was last looked at."""
         with self.lock:
             return self._index.places
+
+    @property
+    def environment(self) -> EnvironmentAt:
+        """The environment that main is read for, as of the commit that was last looked at."""
+        with self.lock:
+            return self._index.environment
+
+    def homes(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Home]:
+        """Return the environment of apps, with the folders that theirs have at a commit; those in none are left out."""
+        with self.lock:
+            at = self._index.environment
+            divided = [app for app in apps if self._index.places.environment_of(app)]
+            if at.environment is None:
+                return {}
+            inner = self._files.inner(divided, commit or self.poller.head())
+            return {app: Home(at.environment, at.environments, inner[app]) for app in divided}
+
+    def _environments_file(self, commit: str) -> bytes | Problem | None:
+        file = self._files.at(ENVIRONMENTS_FILE, commit, lenient=True)
+        return file.content if file is not None else None
+
+    def _environments_before(self, commit: str) -> Iterable[bytes]:
+        """Return what environments.yaml said up to a commit of main, newest first; a few times."""
+        said = islice(self._journal.changes_of(ENVIRONMENTS_FILE, commit, commit), _MOST_BEFORE)
+        return (each.content for each in said if each.content is not None)
 
     def entries_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, TreeEntry]]:
         """Return the files of apps by name, unread, with blob ids by which parses can be cached."""
@@ -455,6 +485,10 @@ class Repository:
         with self.lock:
             file = self._files.at(path, commit or self.poller.head(), lenient=True)
             return file.content if file is not None else None
+
+    def branch_of(self, subject: AppOrGroup) -> str:
+        """Return the branch that asks for a version of an app, or of a release group."""
+        return self._index.places.branch(subject)
 
     def path_of(self, app: AppOrGroup, filename: str) -> str:
         """Return where a file of an app or a group is in the repository."""

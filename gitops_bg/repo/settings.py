@@ -9,7 +9,12 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.core.names import ENTRY_PREFIX, GROUP_PROMOTION_PREFIX, PROMOTION_PREFIX
+from gitops_bg.core.names import (
+    ENTRY_PREFIX,
+    ENVIRONMENT_PROMOTION_PREFIX,
+    GROUP_PROMOTION_PREFIX,
+    PROMOTION_PREFIX,
+)
 from gitops_bg.spec.app.layout import app_of_folder, is_dns_label
 
 # A subset of what git-check-ref-format allows: no option, no `..`, no `@{`, no control character can pass.
@@ -50,6 +55,8 @@ class RepositorySettings:
     """The directory of the mirror; only this process works in it."""
     names_cluster: bool = True
     """Whether changes of main name the cluster: not where nobody knows it, and ``cluster`` is a stand-in."""
+    environment: str = ""
+    """The environment that is meant; empty: that of the cluster."""
     branch: str = MAIN
     author: tuple[str, str] | None = None
     """The name and mail address of the person whose commits these are; None: they are the agent's, whose name is a
@@ -144,6 +151,18 @@ def entry_of_branch(branch: str) -> tuple[str, AppKey] | None:
         return None
     app = _app_named(rest, "")
     return (environment, app) if app else None
+
+
+def app_of_environment_branch(branch: str) -> tuple[str, AppKey] | None:
+    """Return the environment and the app whose promotion branch this is, or None.
+
+    >>> app_of_environment_branch("gitops-bg/promote-in/prod/shop/web")
+    ('prod', AppKey(namespace='shop', name='web'))
+    >>> app_of_environment_branch("gitops-bg/promote/shop/web")
+    """
+    environment, slash, app = branch.removeprefix(ENVIRONMENT_PROMOTION_PREFIX).partition("/")
+    found = _app_named(app, "") if slash and branch.startswith(ENVIRONMENT_PROMOTION_PREFIX) else None
+    return (environment, found) if found is not None else None
 
 
 def group_of_branch(branch: str) -> GroupKey | None:

@@ -15,6 +15,7 @@ from gitops_bg.agent.forge_thread import ForgeConnection, ForgeThread, Wiring
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.journal import PollCount
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.offer import DesiredPull
 from gitops_bg.spec.app.settings import ForgeSettings
 from tests.forge.fake import FakeForge
@@ -66,7 +67,11 @@ def scene() -> Iterator[SimpleNamespace]:
 
     settings = SimpleNamespace(forge=ForgeSettings(type="gitea"))  # type: ignore[call-arg]
     catalog: Any = SimpleNamespace(
-        reading=SimpleNamespace(settings=settings), seen=True, connect_forge=lambda *_: None, looks=PollCount
+        reading=SimpleNamespace(settings=settings),
+        seen=True,
+        connect_forge=lambda *_: None,
+        looks=PollCount,
+        branch_of=promotion_branch,
     )
     wiring = Wiring(
         catalog=catalog,

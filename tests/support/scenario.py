@@ -101,9 +101,9 @@ class Scenario:
         self.stop()
         return self.start(**how)
 
-    def app(self, name: str = "web") -> App:
+    def app(self, name: str = "web", environment: str = "") -> App:
         """An app of this namespace; nothing is written yet."""
-        return App(self, name)
+        return App(self, name, environment)
 
     def elsewhere(self, namespace: str) -> Scenario:
         """Another namespace of the same repository, and of the agent that runs now."""
@@ -185,12 +185,14 @@ class Scenario:
 class App:
     """One app: what its users do and see."""
 
-    def __init__(self, scenario: Scenario, name: str) -> None:
+    def __init__(self, scenario: Scenario, name: str, environment: str = "") -> None:
         self.scenario = scenario
         self.name = name
         self.key = AppKey(scenario.namespace, name)
         self.folder = f"apps/{scenario.namespace}/{name}"
-        self.promotion_branch = f"gitops-bg/promote/{scenario.namespace}/{name}"
+        self.own_folder = f"{self.folder}/{environment}".removesuffix("/")
+        """Where what its environment has of its own lies."""
+        self.promotion_branch = names.promotion_branch(self.key, environment)
         self.replicas = 2
         self.workload = "ReplicaSet"
         """What runs its pods; `DaemonSet`: the target is one."""
@@ -377,7 +379,7 @@ class App:
 
     def primary_digest(self, ref: str = "") -> str:
         """The digest that main's `primary.yaml` (or another ref's) names; empty where there is none."""
-        text = self.scenario.remote.show(ref or self.scenario.remote.branch, f"{self.folder}/primary.yaml")
+        text = self.scenario.remote.show(ref or self.scenario.remote.branch, f"{self.own_folder}/primary.yaml")
         return str(yaml.load(text, yaml.CSafeLoader)["digest"]) if text else ""
 
     def object(self) -> Json:

@@ -32,7 +32,6 @@ from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
-from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.address import commit_url
 from gitops_bg.repo.git.errors import MainNotVerified
 from gitops_bg.repo.ledger.ledger_file import NOWHERE, Position
@@ -149,6 +148,10 @@ class Catalog:
         kind, address = (forge.type or "", forge.url or "") if forge else ("", "")
         return commit_url(self._repository.settings.url, commit, kind=kind, address=address)
 
+    def branch_of(self, subject: AppOrGroup) -> str:
+        """Return the branch that asks for a version of an app, or of a release group."""
+        return self._repository.branch_of(subject)
+
     def apps(self) -> frozenset[AppKey]:
         """Return the apps of main that this agent manages."""
         return self.reading.apps
@@ -222,7 +225,7 @@ class Catalog:
             commit=main.at.commit,
             target=_document(target, reading, there=entry is not None and entry.has_target),
             primary=_document(primary, reading, there=entry is not None and entry.has_primary),
-            problems=config.problems + reading.settings_problems,
+            problems=config.problems + reading.settings_problems + reading.environment.problems,
             in_git=is_there,
             moved_to="" if is_there else reading.moved_to(app, record.last_read.moved_to, config.spec),
             history_rewritten=main.lost,
@@ -285,7 +288,7 @@ class Catalog:
             main_refused=self.main_refused,
             **self.last_look.for_status,
             verification=self.verification,
-            offer_refused=self._trouble_with(promotion_branch(subject)),
+            offer_refused=self._trouble_with(self._repository.branch_of(subject)),
             ledger_refused=self._trouble_with(self._repository.settings.state_branch),
             ledger_epoch=position.epoch,
             ledger_sequence=position.sequence,

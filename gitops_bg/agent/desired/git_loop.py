@@ -22,7 +22,6 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Wo
 from gitops_bg.core.model.actions import PublishLedger
 from gitops_bg.core.model.main import VerificationFailure
 from gitops_bg.core.model.version import AppOrGroup
-from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import MainNotVerified, MirrorBroken, RemoteMoved
 from gitops_bg.repo.repository import Repository
 
@@ -160,7 +159,9 @@ class GitLoop(BackgroundThread):
 
     def _forget_branches(self, app: AppOrGroup, change: GitChange) -> None:
         """Clear the failures of branches that nobody wants to write any more."""
-        unwanted = {promotion_branch(app)} - {branch_of(self._repository, app, each) for each in change.actions}
+        unwanted = {self._repository.branch_of(app)} - {
+            branch_of(self._repository, app, each) for each in change.actions
+        }
         if self._closed.mark_written(unwanted):
             self._listener.wake([app])
 

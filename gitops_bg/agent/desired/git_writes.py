@@ -17,7 +17,6 @@ from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotio
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Event, Record
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source, Version
-from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import BranchMoved, PushRefused
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, state_of
 from gitops_bg.repo.repository import Repository
@@ -104,7 +103,7 @@ def branch_of(repository: Repository, subject: AppOrGroup, action: AnyGitAction)
         case CommitPrimary() | CommitActive(offered=False):
             return repository.settings.branch
         case OfferPromotion() | CommitActive() | WithdrawPromotion():
-            return promotion_branch(subject)
+            return repository.branch_of(subject)
         case PublishLedger():
             return repository.settings.state_branch
     assert_never(action)
@@ -150,10 +149,10 @@ def _together(
         (
             "offer",
             offers,
-            {promotion_branch(change.subject) for change in offers},
+            {repository.branch_of(change.subject) for change in offers},
             lambda: _committed(repository.promotions.offer(offers)),
         ),
-        ("offer", withdrawn, set(map(promotion_branch, withdrawn)), lambda: _withdrawn(repository, withdrawn)),
+        ("offer", withdrawn, set(map(repository.branch_of, withdrawn)), lambda: _withdrawn(repository, withdrawn)),
         ("ledger", batch, ledger, lambda: 1 if repository.ledger.publish(batch).commit else 0),
     )
     failed: dict[str, GitopsBgError] = {}

@@ -259,7 +259,10 @@ class Revisions:
             return f"main has no commit {commit[:10]}"
         folder = self._repository.places.folder(app)
         files = {name: file.content for name, file in self._repository.files_of([app], commit)[app].items()}
-        config = cpu_limited(f"reading {folder} at {commit[:10]}", lambda: load_app(app, files, _nobody, folder=folder))
+        home = self._repository.homes([app], commit).get(app)
+        config = cpu_limited(
+            f"reading {folder} at {commit[:10]}", lambda: load_app(app, files, _nobody, folder=folder, home=home)
+        )
         if config.target is None:
             return f"at commit {commit[:10]}: {next(map(str, config.problems), f'there is no {folder}')}"
         return config.target.snapshot, tuple(config.configuration)

@@ -128,15 +128,16 @@ class TargetHistory:
             entries.pop(PRIMARY_FILE, None)
             blobs = frozenset((name, entry.blob) for name, entry in entries.items())
             if blobs not in self._of:
-                self._of[blobs] = self._read(entries)
+                self._of[blobs] = self._read(entries, commit)
             self._at[commit] = self._of[blobs]
         return self._at[commit]
 
-    def _read(self, entries: Mapping[str, TreeEntry]) -> Snapshot | None:
+    def _read(self, entries: Mapping[str, TreeEntry], commit: str) -> Snapshot | None:
         files = self._repository.read(entries.values())
         contents = {name: files[entry.path].content for name, entry in entries.items()}
         folder = self._repository.places.folder(self._app)
-        target = load_app(self._app, contents, lambda *_: Source(""), folder=folder).target
+        home = self._repository.homes([self._app], commit).get(self._app)
+        target = load_app(self._app, contents, lambda *_: Source(""), folder=folder, home=home).target
         return target.snapshot if target else None
 
 

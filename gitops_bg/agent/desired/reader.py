@@ -19,6 +19,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.version import AppKey, ServicePorts, Source
 from gitops_bg.repo.read.app_index import Hidden
+from gitops_bg.repo.read.environment import NO_ENVIRONMENT
 from gitops_bg.repo.read.files import File
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.read.promotion_branches import FetchedPromotion
@@ -28,14 +29,17 @@ from gitops_bg.spec.app.layout import (
     ANALYSIS_FOLDER,
     DEFAULT_TARGET_FILE,
     GROUPS_FOLDER,
+    OVERLAY_FILE,
     POLICIES_FOLDER,
     PRIMARY_FILE,
+    RELEASE_FILE,
     SETTINGS_FILE,
     is_manifest,
 )
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.app.primary import PrimaryFile, read_primary
 from gitops_bg.spec.app.settings import default_settings, read_settings
+from gitops_bg.spec.environments.home import Home
 from gitops_bg.spec.yaml.reader import read_one
 
 LOGGER = logging.getLogger(__name__)
@@ -73,6 +77,7 @@ class MainReader:
         self._settings = self._unread_settings = default_settings()
         self._settings_problems: tuple[Problem, ...] = ()
         self._good_settings: bytes | None = None
+        self._environment = NO_ENVIRONMENT
         self._groups = GroupCache(self._files_below, self._folder_before)
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._parsed_offers: LRUCache[tuple[AppKey, str], _Offered] = LRUCache(_OFFERS)
@@ -84,6 +89,7 @@ class MainReader:
             entries=dict(self._entries),
             settings=self._settings,
             settings_problems=self._settings_problems,
+            environment=self._environment,
             settings_known=not self._settings_problems or self._settings is not self._unread_settings,
             alerting=self._sharing.alerting,
             policies=self._policies.view,
@@ -118,6 +124,7 @@ class MainReader:
         self._log_left_out({app.namespace for app in poll.changed - changed})
         if poll.settings_changed:
             self._read_settings()
+            self._environment = self._repository.environment
         self._hidden = poll.hidden
         changed |= (self._read_shared(poll) | self._broken.keys() | self._lacking) - removed
         self._read_apps(changed, removed)
@@ -237,8 +244,10 @@ class MainReader:
         # The author of a target made it; the author of a promotion is who brought it into main.
         origins = self._repository.origins([*targets, *primaries])
         sources = {file: of[file[1] == PRIMARY_FILE] for file, of in origins.items()}
-        trees = self._repository.apps()
-        entries = {app: self._entry_within_limit(app, files[app], sources, trees.get(app, "")) for app in apps}
+        trees, homes = self._repository.apps(), self._repository.homes(apps)
+        entries = {
+            app: self._entry_within_limit(app, files[app], sources, trees.get(app, ""), homes.get(app)) for app in apps
+        }
         for app in apps:
             self._broken.pop(app, None)
         return entries
@@ -262,18 +271,28 @@ class MainReader:
             self._former.pop(app, None)
 
     def _entry_within_limit(
-        self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str
+        self,
+        app: AppKey,
+        files: Mapping[str, File],
+        sources: Mapping[tuple[AppKey, str], Source],
+        tree: str,
+        home: Home | None,
     ) -> AppEntry:
         """Return what an app's files say; or that they cost too much, until they change."""
         try:
-            return self._entry(app, files, sources, tree)
+            return self._entry(app, files, sources, tree, home)
         except TookTooLong as error:
             log_bug(error, app)
             folder = self._repository.places.folder(app)
             return unreadable(app, struck(folder, error), folder)
 
     def _entry(
-        self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str
+        self,
+        app: AppKey,
+        files: Mapping[str, File],
+        sources: Mapping[tuple[AppKey, str], Source],
+        tree: str,
+        home: Home | None,
     ) -> AppEntry:
         makers: set[str] = set()
 
@@ -288,10 +307,11 @@ class MainReader:
         contents = {name: file.content for name, file in files.items()}
         folder = self._repository.places.folder(app)
         library, alerting = self._sharing.library, self._sharing.alerting
-        config = cpu_limited(f"reading {folder}", lambda: load_app(app, contents, source, library, alerting, folder))
+        config = cpu_limited(
+            f"reading {folder}", lambda: load_app(app, contents, source, library, alerting, folder, home)
+        )
         made = tuple(sorted(makers - {PRIMARY_FILE}))
-        has_target = config.target_file in files
-        return AppEntry(config, config.has_primary, has_target, made, self._repository.head, tree)
+        return AppEntry(config, config.has_primary, config.has_target, made, self._repository.head, tree)
 
     def _newest(self, sources: Mapping[str, Source]) -> Source:
         """Return the commit that came into main last; of commits that came in together, the one that contains the
@@ -363,5 +383,6 @@ def _making_versions(files: Mapping[str, File]) -> Iterator[str]:
     """
     for name, file in files.items():
         holds = isinstance(file.content, bytes) and any(word in file.content for word in _CONFIGURATION)
-        if name == DEFAULT_TARGET_FILE or (name != PRIMARY_FILE and is_manifest(name) and holds):
+        is_base = name in (DEFAULT_TARGET_FILE, OVERLAY_FILE, RELEASE_FILE)
+        if is_base or (name != PRIMARY_FILE and is_manifest(name) and holds):
             yield name

@@ -17,6 +17,7 @@ from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.written import Labels
 from gitops_bg.repo.read.app_index import Hidden
+from gitops_bg.repo.read.environment import NO_ENVIRONMENT, EnvironmentAt
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.settings import Settings, default_settings
 from gitops_bg.spec.groups.load import GroupConfig
@@ -47,6 +48,8 @@ class Reading:
     entries: Mapping[AppKey, AppEntry] = field(default_factory=dict)
     settings: Settings = field(default_factory=default_settings)
     settings_problems: tuple[Problem, ...] = ()
+    environment: EnvironmentAt = NO_ENVIRONMENT
+    """The environment that main was read for."""
     settings_known: bool = True
     """Whether the settings are those of main, or were: a file that was broken from the start says nothing of them."""
     alerting: Alerting = field(default_factory=Alerting)

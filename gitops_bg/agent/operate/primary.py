@@ -25,7 +25,6 @@ from gitops_bg.core.model.policy_rules import Policy, Proof
 from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.model.statements import Says
 from gitops_bg.core.model.version import AppKey, Version, version_name
-from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.transitions.verdicts import acting_app
 from gitops_bg.core.transitions.versions import paused_versions
 from gitops_bg.core.world import World
@@ -310,7 +309,9 @@ def commit_or_offer(repository: Repository, change: PrimaryChange[AppKey]) -> Pr
     except PushRefused as error:
         outcome = repository.promotions.offer([change])[app]
         _demand_current(outcome.result, change)
-        return Proposed(outcome.commit, outcome.result is PrimaryResult.COMMITTED, promotion_branch(app), str(error))
+        return Proposed(
+            outcome.commit, outcome.result is PrimaryResult.COMMITTED, repository.branch_of(app), str(error)
+        )
     _demand_current(outcome.result, change)
     return Proposed(outcome.commit, outcome.result is PrimaryResult.COMMITTED)
 

@@ -20,7 +20,7 @@ from gitops_bg.core.model.version import AppKey, Color, ConfigurationRef, Snapsh
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.main_branch import EditOrNew
 from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, is_manifest
-from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.app.primary import configuration_in, read_primary
 from gitops_bg.spec.manifests.configuration import TRACKING, Configuration, Named, configuration_of, find, is_tracked
 from gitops_bg.spec.manifests.edit import Piece, piece_of, set_template, with_document
@@ -32,8 +32,13 @@ from gitops_bg.views.differences import ComparedSide
 
 def target_file(repository: Repository, app: AppKey) -> str:
     """Return the name of the target's file in the folder: the one that app.yaml names."""
-    folder = repository.places.folder(app)
-    return load_app(app, repository.files(app), lambda *_names: Source(""), folder=folder).target_file
+    return load_from(repository, app).target_file
+
+
+def load_from(repository: Repository, app: AppKey, commit: str = "") -> AppConfig:
+    """Return what the files of an app say at a commit of main, whoever made them."""
+    files, home = repository.files(app, commit), repository.homes([app], commit).get(app)
+    return load_app(app, files, lambda *_: Source(commit), folder=repository.places.folder(app), home=home)
 
 
 def version_in(content: bytes, app: AppKey, folder: str) -> Version:
@@ -74,9 +79,7 @@ def _places(context: CommandContext, facts: Facts, snapshot: Snapshot, commit: s
     """Yield the places to look in, the cheapest first; each is opened only when it is reached."""
     yield partial(find, facts.config.configuration)
     if commit and context.repository.contains(commit):
-        files = context.repository.files(facts.app, commit)
-        folder = context.repository.places.folder(facts.app)
-        yield partial(find, load_app(facts.app, files, lambda *_names: Source(""), folder=folder).configuration)
+        yield partial(find, load_from(context.repository, facts.app, commit).configuration)
     content = context.repository.find_primary(facts.app, digest=snapshot.digest)
     yield partial(find, configuration_in(content or b"", facts.app))
     yield partial(live_copy, context.cluster, facts.app)
@@ -100,12 +103,18 @@ class Folder:
     target_file: str
     now: Files
     past: Files = field(default_factory=dict)
+    environment: str = ""
+    """The environment, where the target is not all that its version comes from."""
 
 
 def edits_back(folder: Folder, version: Version, contents: tuple[Configuration, ...]) -> dict[str, EditOrNew]:
     """Return the edits, by path, that make the target ``version`` again. Raises `CommandFailed` where a
     part is lost.
     """
+    if folder.environment:
+        remedy = "roll back there, or revert what changed the base or the overlay"
+        message = f"the version of {folder.environment} does not come from the target alone: {remedy}"
+        raise CommandFailed(f"{folder.app}: {message}")
     texts: dict[str, dict[Named, str]] = {}
     for ref in version.snapshot.configuration:
         wanted = find(contents, ref)

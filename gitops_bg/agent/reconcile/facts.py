@@ -54,7 +54,8 @@ def config_for(
     """
     if from_git and from_git.spec and from_git.target:
         return from_git
-    remembered = app_config_from_live(app, live, alerting, from_git.folder if from_git else "") if live else None
+    folder, environment = (from_git.folder, from_git.environment) if from_git else ("", "")
+    remembered = app_config_from_live(app, live, alerting, folder, environment) if live else None
     if from_git and from_git.spec:
         return _with_ready_seconds_of(remembered, from_git, from_git.spec)
     if from_git is None:

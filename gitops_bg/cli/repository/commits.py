@@ -23,6 +23,7 @@ from gitops_bg.spec.app.layout import (
     ALERTS_FOLDER,
     ANALYSIS_FOLDER,
     APP_FILE,
+    ENVIRONMENTS_FILE,
     GROUP_FILE,
     POLICIES_FOLDER,
     SETTINGS_FILE,
@@ -64,9 +65,11 @@ def demand_sound(repository: Repository, app: AppKey, changed: Mapping[str, byte
     files = {SETTINGS_FILE: repository.settings_file() or b""}
     for shared in (ANALYSIS_FOLDER, ALERTS_FOLDER):
         files |= {path: file.content for path, file in repository.files_below(shared).items()}
-    folder = {**repository.files(app), **changed}
     path = repository.places.folder(app)
-    files |= {f"{path}/{name}": content for name, content in folder.items()}
+    folder = {name: file.content for name, file in repository.files_below(path).items()}
+    files |= folder | {f"{path}/{name}": content for name, content in changed.items()}
+    environments = repository.text_file(ENVIRONMENTS_FILE)
+    files |= {ENVIRONMENTS_FILE: environments} if environments is not None else {}
     problems = check_repository(files.items(), lint).problems
     ours = [problem for problem in problems if problem.file.startswith(f"{path}/")]
     if ours:

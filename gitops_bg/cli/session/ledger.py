@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from gitops_bg.agent.desired.policy_inputs import SignedFacts
+from gitops_bg.agent.operate.restore_version import load_from
 from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
 from gitops_bg.cli.output import Output
 from gitops_bg.core.checks.policy_facts import described_by
@@ -16,9 +17,9 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.policy_facts import Approval, CommitFacts, PastMove, PolicyFacts, VersionFacts
 from gitops_bg.core.model.policy_rules import Proof
 from gitops_bg.core.model.record import Event, LedgerEntry
-from gitops_bg.core.model.version import AppKey, AppOrGroup, Source
+from gitops_bg.core.model.version import AppKey, AppOrGroup
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.app.load import AppConfig, load_app
+from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.policies.people import Directory, names, written_by
 
 _REMEDY = "if that is the agent, its name is commitAuthor in gitops-bg.yaml"
@@ -143,9 +144,7 @@ def _config(repository: Repository, app: AppKey, commit: str) -> AppConfig | Non
     try:
         if not commit or not repository.contains(commit):
             return None
-        return load_app(
-            app, repository.files(app, commit), lambda *_: Source(commit), folder=repository.places.folder(app)
-        )
+        return load_from(repository, app, commit)
     except GitopsBgError:
         return None
 

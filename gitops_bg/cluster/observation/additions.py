@@ -14,21 +14,19 @@ from typing import Any
 from gitops_bg.cluster.api.kinds import APPS, RELEASE_GROUPS, REPLICA_SETS, SERVICES, WORKLOADS, Object
 from gitops_bg.cluster.manifests.adoption import before_in, is_of_before, routing_of
 from gitops_bg.cluster.observation.drift import (
-    LIST_KEYS,
     QUANTITIES,
     ChangedField,
     ListItem,
     Path,
     contains,
     item_in,
-    item_key,
-    merge_keys,
     ports_are,
 )
 from gitops_bg.cluster.observation.states import AppState, ReplicaSetState, ServiceState
 from gitops_bg.core import names
 from gitops_bg.core.foreign_text import HOLDERS
 from gitops_bg.core.model.auxiliary import ROUTES
+from gitops_bg.spec.manifests.merge_keys import LIST_KEYS, item_key, merge_keys
 
 _TEMPLATE, _TYPE, _OWNERS = ("spec", "template"), "type", "f:ownerReferences"
 _OURS = (APPS.name, RELEASE_GROUPS.name)

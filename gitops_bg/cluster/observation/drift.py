@@ -18,24 +18,7 @@ from gitops_bg.core.model.drift import FieldChange
 from gitops_bg.core.names import FIELD_MANAGER
 from gitops_bg.spec.lint.containers import amount
 from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, looks_secret, without_secrets
-
-# The keys by which Kubernetes merges lists: +listMapKey in k8s.io/api core/v1.
-_MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
-    "containers": ("name",),
-    "initContainers": ("name",),
-    "ephemeralContainers": ("name",),
-    "volumes": ("name",),
-    "env": ("name",),
-    "imagePullSecrets": ("name",),
-    "volumeMounts": ("mountPath",),
-    "volumeDevices": ("devicePath",),
-    "hostAliases": ("ip",),
-    "ownerReferences": ("uid",),
-    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
-}
-_PORT_KEYS = (("containerPort", "protocol"), ("port", "protocol"))
-LIST_KEYS = frozenset((*_MERGE_KEYS.values(), *_PORT_KEYS))
-"""All of these keys."""
+from gitops_bg.spec.manifests.merge_keys import item_key, merge_keys
 
 _LISTS = (list, tuple)
 
@@ -106,20 +89,6 @@ def _list_contains(live: Sequence[Any], desired: Sequence[Any], field: str) -> b
         return len(live) == len(desired) and all(map(contains, live, desired))
     by_key = {item_key(item, keys): item for item in live if isinstance(item, dict)}
     return all(contains(by_key.get(item_key(item, keys)), item) for item in desired)
-
-
-def merge_keys(desired: Sequence[Any], field: str) -> tuple[str, ...]:
-    """Return the keys by which the items of a list are told apart; empty where they are told apart by their places."""
-    if not all(isinstance(item, dict) for item in desired):
-        return ()
-    if field == "ports":
-        return next((keys for keys in _PORT_KEYS if all(keys[0] in item for item in desired)), ())
-    return _MERGE_KEYS.get(field, ())
-
-
-def item_key(item: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the values of these keys in an item, comparable."""
-    return tuple(repr(item.get(key) or ("TCP" if key == "protocol" else None)) for key in keys)
 
 
 _LONGEST_NAME, _LONGEST_TEXT = 60, 240

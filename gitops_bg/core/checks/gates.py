@@ -72,7 +72,7 @@ def offered_alone(world: World, version: Version) -> GateResult | None:
     policing, branch = world.desired.policing, world.observed.git.promotion
     if policing is None or branch is None or branch.digest != version.digest or not policing.beside:
         return None
-    remedy = f"take them out of the branch {promotion_branch(world.spec.app)}"
+    remedy = f"take them out of the branch {promotion_branch(world.spec.app, world.spec.environment)}"
     return GateResult(GateKind.POLICY, False, f"its promotion branch {carries(policing.beside)}", remedy=remedy)
 
 
@@ -139,7 +139,7 @@ def _shut(world: World, reason: str) -> GateResult:
 
 
 def _who_promotes(world: World) -> str:
-    spec, branch = world.spec, promotion_branch(world.spec.app)
+    spec, branch = world.spec, promotion_branch(world.spec.app, world.spec.environment)
     promote = f"gitops-bg promote {spec.app}"
     if spec.promote_via is PromoteVia.COMMIT and not spec.strategy.auto_promotion_enabled:
         return promote

@@ -291,3 +291,5 @@ class AppSpec:
     revision: Revision | None = None
     adopt: Adoption | None = None
     release: Release | None = None
+    environment: str = ""
+    """The environment that it is in; empty where the repository has none."""

@@ -26,6 +26,7 @@ from gitops_bg.repo.settings import (
     TRACKING_PREFIX,
     RepositorySettings,
     app_of_branch,
+    app_of_environment_branch,
     entry_of_branch,
     group_of_branch,
     is_commit_id,
@@ -51,6 +52,10 @@ class _Unread:
     asked_at: float
     lasts: bool
     """It is too large: that does not pass, as what looks like a broken object may."""
+
+
+_OF_BRANCHES = (app_of_branch, group_of_branch, app_of_environment_branch)
+"""Whose promotion branch one is, by its name."""
 
 
 class Mirror:
@@ -156,7 +161,7 @@ class Mirror:
         return {name: commit for name, commit in branches if name in self._own or self._is_ours(name)}
 
     def _is_ours(self, branch: str) -> bool:
-        if branch in self.former or app_of_branch(branch) is not None or group_of_branch(branch) is not None:
+        if branch in self.former or any(of(branch) is not None for of in _OF_BRANCHES):
             return True
         entry = entry_of_branch(branch)
         return entry is not None and entry[0] == self.environment

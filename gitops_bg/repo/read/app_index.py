@@ -4,6 +4,7 @@ A folder that is in a wrong place, or in two, makes its app unknown and not abse
 absence.
 """
 
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -26,6 +27,7 @@ from gitops_bg.repo.read.changes import (
     leads_on,
     moved_between,
 )
+from gitops_bg.repo.read.environment import NO_ENVIRONMENT, EnvironmentAt
 from gitops_bg.repo.settings import app_at, is_app
 from gitops_bg.spec.app.layout import (
     APPS_FOLDER,
@@ -157,8 +159,16 @@ FOLDERS = (FOLDER, LINK, SUBMODULE)
 class AppIndex:
     """The folder id of every app at one commit, updated from commit to commit by their difference."""
 
-    def __init__(self, mirror: Mirror, trees: Trees, oldest: Callable[[Iterable[str], str], str]) -> None:
+    def __init__(
+        self,
+        mirror: Mirror,
+        trees: Trees,
+        oldest: Callable[[Iterable[str], str], str],
+        environment_at: Callable[[str], EnvironmentAt] = lambda _commit: NO_ENVIRONMENT,
+    ) -> None:
         """``oldest`` says which of several folders of a commit has been there longest (`repo.read.history`)."""
+        self._environment_at = environment_at
+        self._at = NO_ENVIRONMENT
         self._oldest = oldest
         self._mirror = mirror
         self._trees = trees
@@ -171,6 +181,11 @@ class AppIndex:
         self._contested: frozenset[AppKey] = frozenset()
         """The apps with several folders of which nobody can tell which one has the app."""
         self._places = Places()
+
+    @property
+    def environment(self) -> EnvironmentAt:
+        """The environment that counts at the commit last asked for."""
+        return self._at
 
     @property
     def places(self) -> Places:
@@ -195,7 +210,9 @@ class AppIndex:
     def _follow(self, commit: str) -> None:
         if commit == self._commit:
             return
-        known = bool(self._commit) and self._mirror.has(self._commit) and not self._crowded
+        environment = self._environment_at(commit)
+        known = bool(self._commit) and self._mirror.has(self._commit) and not self._crowded and environment == self._at
+        self._at = environment
         moved = self._moved(self._trees.root(self._commit) if known else "", commit)
         if known and moved.crowded:
             known, moved = False, self._moved("", commit)
@@ -211,7 +228,10 @@ class AppIndex:
 
     def _apply(self, moved: Moved, before: Mapping[AppKey, Mapping[str, str]], commit: str) -> None:
         """Take over differences; ``before`` has the folders known until now, where they are those from nothing."""
-        hidden = self._hidden = Hidden(_odd_after(self._hidden.places, moved), self._hidden.apps)
+        places = dict(_odd_after(self._hidden.places, moved))
+        if self._at.hides is not None:
+            places.setdefault(APPS_FOLDER, self._at.hides)
+        hidden = self._hidden = Hidden(places, self._hidden.apps)
         touched: dict[AppKey, None] = {}
         for app, paths in before.items():
             self._folders[app] = {path: UNKNOWN for path in paths if hidden.above(path)}
@@ -235,6 +255,7 @@ class AppIndex:
         """Take over the folders of the apps that differ."""
         found, members, unknown = dict(self._found), dict(self._places.members), dict(self._hidden.apps)
         contested = set(self._contested - touched.keys())
+        own = self._own_trees(touched)
         for app in touched:
             folders = self._folders[app]
             unknown.pop(app, None)
@@ -247,7 +268,11 @@ class AppIndex:
             if not path:
                 contested.add(app)
                 path = min(folders)
-            tree = folders[path]
+            tree = own.get(folders[path], "") if self._is_divided(path) else folders[path]
+            if not (tree or problem):  # It is in other environments only.
+                found.pop(app, None)
+                members.pop(app, None)
+                continue
             if problem:
                 unknown[app] = problem
             found[app] = UNKNOWN if problem else tree
@@ -257,8 +282,24 @@ class AppIndex:
                 members[app] = path
         self._found, self._contested = found, frozenset(contested)
         self._hidden = Hidden(self._hidden.places, unknown)
-        if members != self._places.members:
-            self._places = Places(members)
+        if (members, self._at.name) != (self._places.members, self._places.environment):
+            self._places = Places(members, self._at.name)
+
+    def _is_divided(self, path: str) -> bool:
+        """Whether a folder has one for each environment that the app is in."""
+        return bool(self._at.name) and path.startswith(f"{APPS_FOLDER}/")
+
+    def _own_trees(self, apps: Iterable[AppKey]) -> dict[str, str]:
+        """Return what identifies the files that count in the environment, by the ids of the folders of apps: without
+        those that are not in it.
+        """
+        folders = [tree for app in apps for path, tree in self._folders[app].items() if self._is_divided(path)]
+        environments = repr(self._at.environments)
+        inside: defaultdict[str, dict[str, TreeNode]] = defaultdict(dict)
+        for folder, name, node in self._trees.listed(each for each in folders if each != UNKNOWN):
+            inside[folder][name] = node
+        found = {each: _own_tree(self._at.name, environments, inside[each]) for each in folders if each != UNKNOWN}
+        return {each: tree for each, tree in found.items() if tree}
 
     def _holder(self, app: AppKey, folders: Mapping[str, str], commit: str) -> str:
         """Return the folder that has the app: the one that had it before, also while a link hides it, else the one that
@@ -280,6 +321,19 @@ class AppIndex:
         moved = self._moved("", commit)
         problems = (misplaced(change.after, path) for path, change in sorted(moved.places, key=lambda one: one[0]))
         return (*(problem for problem in problems if problem is not None), *([_crowd()] if moved.crowded else ()))
+
+
+def _own_tree(environment: str, environments: str, inside: Mapping[str, TreeNode]) -> str:
+    """Return an id of what counts of a folder in an environment, and of the ``environments``: what others have in
+    theirs does not. Empty where it has nothing in this one.
+    """
+    if inside.get(environment, NOTHING).mode not in FOLDERS:
+        return ""
+    told = (
+        f"{name} {node.mode} {'' if node.folder and name != environment else node.id}"
+        for name, node in sorted(inside.items())
+    )
+    return hashlib.sha256("\n".join((environments, *told)).encode(errors="surrogateescape")).hexdigest()[:40]
 
 
 def _odd_after(before: Mapping[str, Problem], moved: Moved) -> Mapping[str, Problem]:

@@ -328,7 +328,13 @@ WATCHED = (APP_FILE, PRIMARY_FILE)
 def is_watched(path: str) -> bool:
     """Return whether `walked` tells of changes of a file."""
     folder, _, name = path.rpartition("/")
-    return name in WATCHED and app_at(folder) is not None
+    return name in WATCHED and app_around(folder) is not None
+
+
+def app_around(folder: str) -> AppKey | None:
+    """Return the app whose folder this is, or a folder in that of an app: perhaps an environment's; None for others."""
+    outer, _, _ = folder.rpartition("/")
+    return app_at(folder) or (app_at(outer) if outer.startswith(f"{APPS_FOLDER}/") else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,19 +400,36 @@ def walked(trees: Trees, before: str, head: str, steps: Sequence[tuple[str, str]
     moved = moved_between(trees, pairs.values())
     folders = {commit: list(moved[pair].folders()) for commit, pair in pairs.items()}
     files = trees.differences(change.folders for several in folders.values() for _, _, change in several)
+    inner = [
+        (folder, each) for folder, pair in _pairs(folders) for each in files.get(pair, ()) if _leads_in(folder, each)
+    ]
+    deeper = trees.differences(each.folders for _, each in inner)
     changed: dict[str, tuple[str, ...]] = {}
     for commit, several in folders.items():
         for folder, _, change in several:
-            for name in {file.name for file in files.get(change.folders, ())}.intersection(WATCHED):
-                path = f"{folder}/{name}"
-                changed[path] = (*changed.get(path, ()), commit)
+            for each in files.get(change.folders, ()):
+                below = deeper.get(each.folders, ()) if _leads_in(folder, each) else ()
+                paths = [f"{folder}/{each.name}"] if each.name in WATCHED else []
+                paths += [f"{folder}/{each.name}/{file.name}" for file in below if file.name in WATCHED]
+                for path in paths:
+                    changed[path] = (*changed.get(path, ()), commit)
     return Step(before, head, changed, any(each.crowded for each in moved.values()))
 
 
 def promoted(step: Step) -> frozenset[AppKey]:
     """Return the apps whose ``primary.yaml`` a step changed, also where it changed back."""
     folders = (path.removesuffix(f"/{PRIMARY_FILE}") for path in step.changed if path.endswith(f"/{PRIMARY_FILE}"))
-    return frozenset(app for app in map(app_at, folders) if app is not None)
+    return frozenset(app for app in map(app_around, folders) if app is not None)
+
+
+def _pairs(folders: Mapping[str, Iterable[tuple[str, AppKey, TreeChange]]]) -> Iterator[tuple[str, Pair]]:
+    for several in folders.values():
+        yield from ((folder, change.folders) for folder, _, change in several)
+
+
+def _leads_in(folder: str, change: TreeChange) -> bool:
+    """Whether a change in the folder of an app is one in a folder of an environment."""
+    return any(change.folders) and folder.startswith(f"{APPS_FOLDER}/")
 
 
 # --- what commits touched: a change that was undone was a decision all the same ---

@@ -15,10 +15,10 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, text
 from gitops_bg.repo.git.runner import GitFailed
 from gitops_bg.repo.read.app_index import AppIndex
-from gitops_bg.repo.read.changes import Pair, TreeChange, Trees
+from gitops_bg.repo.read.changes import Pair, TreeChange, Trees, app_around
 from gitops_bg.repo.read.history import WALK, changes, date_of
-from gitops_bg.repo.settings import is_commit_id
-from gitops_bg.spec.app.layout import PRIMARY_FILE, app_of
+from gitops_bg.repo.settings import app_at, is_commit_id
+from gitops_bg.spec.app.layout import PRIMARY_FILE, RELEASE_FILE
 
 _FORMAT = "--format=%H%x00%an%x00%ae%x00%cn%x00%ce%x00%ct%x00%B%x00%(trailers:only,unfold)%x00"
 _PARTS = 9  # of one commit: what the format names, and an empty one, for -z ends a commit, too
@@ -166,9 +166,9 @@ class Changes:
     def _ids(self, app: AppKey, before: str, after: str) -> tuple[str, ...]:
         key = (app, before, after)
         if key not in self._known:
-            folder, promotion = self._index.places.folder(app), self._index.places.file(app, PRIMARY_FILE)
+            folder = self._index.places.folder(app)
             walk = (*WALK, "--full-history", f"^{before}", after, "--", folder)
-            found = (commit for commit, name, _ in changes(parts(self._mirror.local(*walk))) if name != promotion)
+            found = (commit for commit, name, _ in changes(parts(self._mirror.local(*walk))) if not _is_snapshot(name))
             self._known[key] = tuple(dict.fromkeys(found))
         return self._known[key]
 
@@ -276,9 +276,15 @@ def _is_file(change: TreeChange) -> bool:
     return any(node.id and not node.folder for node in (change.before, change.after))
 
 
+def _is_snapshot(path: str) -> bool:
+    """Whether a file has what others wrote: a promotion, or the entry of a release, writes no content."""
+    folder, _, name = path.rpartition("/")
+    return _is_primary(path) or (name == RELEASE_FILE and app_at(folder) is None and app_around(folder) is not None)
+
+
 def _is_primary(path: str) -> bool:
-    found = app_of(path)
-    return found is not None and found[1] == PRIMARY_FILE
+    folder, _, name = path.rpartition("/")
+    return name == PRIMARY_FILE and app_around(folder) is not None
 
 
 def _promotes(app: AppKey, message: str) -> bool:

@@ -18,7 +18,16 @@ from gitops_bg.repo.git.output import entries_of
 from gitops_bg.repo.git.remote import Apart
 from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.changes import FOLDER, LINK, NOTHING, SUBMODULE, TreeNode, Trees, moved_between
-from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, is_manifest, is_read
+from gitops_bg.spec.app.layout import (
+    APP_FILE,
+    DEFAULT_TARGET_FILE,
+    OVERLAY_FILE,
+    PRIMARY_FILE,
+    RELEASE_FILE,
+    is_manifest,
+    is_read,
+    seen_in,
+)
 
 LARGEST_BYTES = 1024 * 1024
 _REMEMBERED_BYTES, _SMALL_BYTES = 4 * 1024 * 1024, 64 * 1024
@@ -141,7 +150,7 @@ MOST_FILES = 1000
 MOST_FOLDERS, DEEPEST = 1000, 20
 """How many folders of shared files are read, and how deep."""
 LARGEST_FOLDER_BYTES = 16 * 1024 * 1024
-_BY_NAME = (APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE)
+_BY_NAME = (APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, OVERLAY_FILE, RELEASE_FILE)
 _FEW = 50
 _NOT_UTF_8 = re.compile(r"\\x[89a-f][0-9a-f]")  # as `output.text` escapes such a byte
 
@@ -188,22 +197,40 @@ class Files:
         self._trees = trees
         self._blobs = blobs
         self._index = index
+        self._inner: LRUCache[tuple[AppKey, str], frozenset[str]] = LRUCache(_REMEMBERED_FOLDERS)
 
     def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, TreeEntry]]:
         """Return the entries of these apps' folders at a commit, unread; an app that does not exist has none."""
         places = self._index.places
-        found = {app: _Folder(places.folder(app)) for app in apps}
+        found = {app: _Folder(places.folder(app), places.environment_of(app)) for app in apps}
         by_tree: defaultdict[str, list[_Folder]] = defaultdict(list)
         for app, node in self._nodes({folder.path: app for app, folder in found.items()}, commit).items():
             if node.folder:
                 by_tree[node.folder].append(found[app])
             elif node.mode in (LINK, SUBMODULE):
                 found[app].replaced(TreeEntry(found[app].path, node.mode, node.id))
+        own: defaultdict[str, list[_Folder]] = defaultdict(list)
         for tree, name, node in self._trees.listed(by_tree):
+            for folder in by_tree[tree]:
+                if node.folder:
+                    folder.inner.add(name)
+                    if name == folder.environment:
+                        own[node.folder].append(folder)
+                elif is_read(name) or node.mode == SUBMODULE or name == folder.environment:
+                    folder.add(name, node)
+        for tree, name, node in self._trees.listed(own):
             if not node.folder and (is_read(name) or node.mode == SUBMODULE):
-                for folder in by_tree[tree]:
-                    folder.add(name, TreeEntry(f"{folder.path}/{name}", node.mode, node.id))
+                for folder in own[tree]:
+                    folder.add(f"{folder.environment}/{name}", node)
+        self._inner.update({(app, commit): frozenset(folder.inner) for app, folder in found.items()})
         return {app: folder.entries() for app, folder in found.items()}
+
+    def inner(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, frozenset[str]]:
+        """Return the names of the folders in those of apps."""
+        wanted = list(apps)
+        if unknown := [app for app in wanted if (app, commit) not in self._inner]:
+            self.entries(unknown, commit)
+        return {app: self._inner.get((app, commit), frozenset()) for app in wanted}
 
     def _nodes(self, folders: Mapping[str, AppKey], commit: str) -> dict[AppKey, TreeNode]:
         """Return the entries in place of these folders of apps."""
@@ -258,7 +285,7 @@ class Files:
         """
         found, node = _Folder(path), self._trees.at(commit, [path]).get(path, NOTHING)
         if node.mode in (LINK, SUBMODULE):
-            found.add(path, TreeEntry(path, node.mode, node.id))
+            found.add_entry(path, TreeEntry(path, node.mode, node.id))
         level = {path: node.folder} if node.folder else {}
         deep = many = 0
         while level:
@@ -280,7 +307,7 @@ class Files:
                 if node.folder and len(deeper) <= MOST_FOLDERS:
                     deeper[path] = node.folder
                 elif not node.folder and (is_manifest(name) or _may_lead_to_folder(name, node)):
-                    found.add(path, TreeEntry(path, node.mode, node.id))
+                    found.add_entry(path, TreeEntry(path, node.mode, node.id))
         return deeper
 
 
@@ -313,20 +340,35 @@ def _folder(entry: TreeEntry) -> str:
 class _Folder:
     """Collects the entries of a folder, and counts them beyond the limit."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, environment: str = "") -> None:
         self.path = path
+        self.environment = environment
+        self.inner: set[str] = set()
+        """The names of the folders in it."""
         self._nested = False
         self._entries: dict[str, TreeEntry] = {}
         self._count = 0
 
-    def add(self, name: str, entry: TreeEntry) -> None:
+    def add(self, name: str, node: TreeNode) -> None:
+        """Add a file by its path in the folder."""
+        self.add_entry(self._key(name), TreeEntry(f"{self.path}/{name}", node.mode, node.id))
+
+    def add_entry(self, name: str, entry: TreeEntry) -> None:
         self._count += 1
         if self._count <= MOST_FILES or name in _BY_NAME:
             self._entries[name] = entry
 
+    def _key(self, name: str) -> str:
+        """Return the name under which a file is read; of what is in place of the environment's folder, that of one in
+        it.
+        """
+        if not self.environment:
+            return name
+        return RELEASE_FILE if name == self.environment else next(iter(seen_in(self.environment, [name])))
+
     def replaced(self, entry: TreeEntry) -> None:
         """Note that something else is in place of the folder, so that none of its files can be read."""
-        self._entries = dict.fromkeys(_BY_NAME, entry)
+        self._entries = dict.fromkeys((APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE), entry)
 
     def nested(self) -> None:
         """Note that the folder has too many levels, which are not read."""

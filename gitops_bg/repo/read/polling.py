@@ -20,7 +20,7 @@ from gitops_bg.repo.read.changes import Step, Trees, WalkedMain, promoted, walke
 from gitops_bg.repo.read.history import CachedProvenance
 from gitops_bg.repo.read.main_verifier import Belief, MainVerifier
 from gitops_bg.repo.read.mainline import Mainline
-from gitops_bg.spec.app.layout import APPS_FOLDER, SETTINGS_FILE
+from gitops_bg.spec.app.layout import APPS_FOLDER, ENVIRONMENTS_FILE, SETTINGS_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class Poller:
             apps=len(trees),
             changed=changed,
             removed=removed,
-            settings_changed=SETTINGS_FILE in folders or not last.poll.commit,
+            settings_changed=bool({SETTINGS_FILE, ENVIRONMENTS_FILE} & folders) or not last.poll.commit,
             others_changed=frozenset(folders - {SETTINGS_FILE, APPS_FOLDER}),
             hidden=self._index.hidden(head),
             rewritten=self._rewritten(head),
@@ -225,9 +225,10 @@ class Poller:
             return frozenset(apps)
         lost = self._between(step.head, step.before) if course is _Course.BACK else frozenset()
         folders = frozenset[str]().union(*(sources.folders_from(lost) for sources in self._sources if lost))
-        changed |= {app for app in apps if folders and places.folder(app) in folders}
+        changed |= {app for app in apps if folders and not folders.isdisjoint(places.folders(app))}
         for sources in self._sources:
-            sources.forget([*folders, *(places.folder(app) for app in changed)], step.before, step.head)
+            own = (folder for app in changed for folder in places.folders(app))
+            sources.forget([*folders, *own], step.before, step.head)
         return changed
 
     def _walk(self, before: str, head: str) -> tuple["_Course", Step]:

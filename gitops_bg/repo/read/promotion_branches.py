@@ -8,7 +8,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import lines_of
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, GroupKey
-from gitops_bg.core.names import PROMOTION_PREFIX
+from gitops_bg.core.names import ENVIRONMENT_PROMOTION_PREFIX, PROMOTION_PREFIX
 from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import text
@@ -16,7 +16,7 @@ from gitops_bg.repo.read.app_index import AppIndex, groups_at
 from gitops_bg.repo.read.changes import Trees
 from gitops_bg.repo.read.files import Blobs, File, Files, TreeEntry, blobs_in_tree
 from gitops_bg.repo.read.mainline import BranchPoints
-from gitops_bg.repo.settings import app_of_branch, entry_of_branch, group_of_branch
+from gitops_bg.repo.settings import app_of_branch, app_of_environment_branch, entry_of_branch, group_of_branch
 from gitops_bg.spec.app.layout import PRIMARY_FILE, Places
 
 
@@ -36,8 +36,9 @@ class ConcernedBranches:
         """
         followed = self._mirror.tracked()
         strange = [name for name in branches if name not in followed]
-        named = {name: app_of_branch(name) or group_of_branch(name) or _entered(name) for name in strange}
         apps, hidden = self._index.at(head) if head else {}, self._index.hidden(head) if head else None
+        places = self._index.places
+        named = {name: app_offered(places, name) or group_of_branch(name) or _entered(name) for name in strange}
         groups = groups_at(self._trees, head) if any(isinstance(one, GroupKey) for one in named.values()) else {}
         found = {name for name in branches if name in followed}
         for name, one in named.items():
@@ -55,9 +56,17 @@ def _entered(branch: str) -> AppKey | None:
     return entry[1] if entry else None
 
 
+def app_offered(places: Places, branch: str) -> AppKey | None:
+    """Return the app whose promotion branch this is, in the environment that counts; None for any other branch."""
+    found = app_of_environment_branch(branch)
+    app = found[1] if found is not None else app_of_branch(branch)
+    return app if app is not None and places.branch(app) == branch else None
+
+
 _MESSAGES = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", "--format=%H%x00%B%x00", "--stdin")
 _LONGEST = 64 * 1024
 """Bytes of a message that are read."""
+_PREFIXES = (PROMOTION_PREFIX, ENVIRONMENT_PROMOTION_PREFIX)
 _EVENT, _BY, _REASON = "Bg-Event: ", "Bg-By: ", "Bg-Reason: "
 
 
@@ -110,10 +119,11 @@ class PromotionBranches:
         """Return all promotion branches as last fetched, as ids."""
         tracked = self._mirror.tracked()
         main = self._mirror.settings.branch
-        at = {name: commit for name, commit in tracked.items() if name == main or name.startswith(PROMOTION_PREFIX)}
-        key = (at, self._index.places)
+        at = {name: commit for name, commit in tracked.items() if name == main or name.startswith(_PREFIXES)}
+        places = self._index.places
+        key = (at, places)
         if key != self._key:
-            heads = {app: commit for name, commit in at.items() if (app := app_of_branch(name)) is not None}
+            heads = {app: commit for name, commit in at.items() if (app := app_offered(places, name)) is not None}
             self._found = self._offered_blobs(heads, at.get(main, ""))
             self._key, self._read = key, None
         return self._found
@@ -168,7 +178,7 @@ class PromotionBranches:
         lines = self._branch_points.of(heads.values(), main)
         bases = {head: line[-1] for head, line in lines.items()}
         roots = self._trees.roots(filter(None, (*heads.values(), *bases.values())))
-        folder_of = self._index.places.folder
+        folder_of = self._index.places.own_folder
         names = [f"{roots[one]}:{folder_of(app)}" for app, head in heads.items() for one in (head, bases[head]) if one]
         trees = self._blobs.trees(names)
         id_bytes = len(main or next(iter(heads.values()))) // 2

@@ -39,10 +39,11 @@ Heads = Mapping[str, str | None]
 class SharedBranches:
     """The promotion branches of apps and release groups."""
 
-    def __init__(self, mirror: Mirror, pusher: Pusher) -> None:
+    def __init__(self, mirror: Mirror, pusher: Pusher, index: AppIndex) -> None:
         self._mirror = mirror
         self.lock = mirror.lock
         self._pusher = pusher
+        self._index = index
 
     def seen(self, heads: Heads) -> dict[str, str]:
         """Return the head of each branch that a change was decided from: the given one, empty for no branch; None: the
@@ -89,7 +90,7 @@ class SharedBranches:
     @locked
     def withdraw(self, heads: Mapping[Who, str | None]) -> None:
         """Delete the promotion branches of these apps and groups, where they exist (`seen`). Raises as ``write``."""
-        self.delete({promotion_branch(who): head for who, head in heads.items()})
+        self.delete({self._index.places.branch(who): head for who, head in heads.items()})
 
     @locked
     def delete(self, heads: Heads) -> None:
@@ -232,11 +233,6 @@ class PrimaryChange(Generic[Who_co]):
         """The app or the group of the change."""
         return self.movement.subject
 
-    @property
-    def branch(self) -> str:
-        """The branch that offers it."""
-        return self.entry.branch if self.entry is not None else promotion_branch(self.subject)
-
 
 PrimaryChanges = Sequence[PrimaryChange[AppOrGroup]]
 
@@ -279,7 +275,7 @@ class Promotions:
         self._files = files
         self._committer = committer
         self._pusher = pusher
-        self._branches = SharedBranches(mirror, pusher)
+        self._branches = SharedBranches(mirror, pusher, index)
         self._offers = offers
         self._trunk = MainBranch(mirror)
 
@@ -316,7 +312,7 @@ class Promotions:
         are written then.
         """
         done: dict[AppOrGroup, PrimaryOutcome] = {}
-        left = {change.branch: change for change in changes}
+        left = {self._branch_of(change): change for change in changes}
 
         def wanted() -> Heads:
             base = self._trunk.base()
@@ -325,13 +321,19 @@ class Promotions:
             done.update({**outcomes, **standing})
             fresh = [change for change in pending if change.subject not in standing]
             commits = self._committer.build(self._drafts(fresh, base, repeat(base)))
-            return {change.branch: commit for change, commit in zip(fresh, commits, strict=True)}
+            return {self._branch_of(change): commit for change, commit in zip(fresh, commits, strict=True)}
 
         def took(name: str, commit: str | None) -> None:
             done[left.pop(name).subject] = PrimaryOutcome(PrimaryResult.COMMITTED, commit or "")
 
-        self._branches.write(self._branches.seen({change.branch: change.seen for change in changes}), wanted, took)
+        self._branches.write(
+            self._branches.seen({self._branch_of(change): change.seen for change in changes}), wanted, took
+        )
         return done
+
+    def _branch_of(self, change: PrimaryChange[AppOrGroup]) -> str:
+        """Return the branch that offers it."""
+        return change.entry.branch if change.entry is not None else self._index.places.branch(change.subject)
 
     def _derived(
         self, changes: PrimaryChanges, base: str

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.model import NO_ENVIRONMENTS, Environments
 from gitops_bg.core.groups.inputs import DesiredGroup
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
@@ -19,8 +20,10 @@ from gitops_bg.spec.app.layout import (
     ANALYSIS_FOLDER,
     APP_FILE,
     APPS_FOLDER,
+    ENVIRONMENTS_FILE,
     GROUP_FILE,
     GROUPS_FOLDER,
+    OF_ENVIRONMENT,
     PRIMARY_FILE,
     ROUTES_FILE,
     SETTINGS_FILE,
@@ -30,15 +33,23 @@ from gitops_bg.spec.app.layout import (
     app_of_folder,
     group_folder,
     group_of,
+    in_environment,
     is_manifest,
-    is_read,
     meant_as,
     member_of,
+    path_in,
 )
 from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.app.settings import Settings, alerting_of, read_settings
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.client_settings import CLIENT_SETTINGS_FILE, read_client_settings
+from gitops_bg.spec.environments.check import (
+    EnvironmentView,
+    check_apps_in_environments,
+    notes_of_environments,
+    views_of,
+)
+from gitops_bg.spec.environments.load import load_environments
 from gitops_bg.spec.groups.load import load_group
 from gitops_bg.spec.lint.app_folder import (
     FIELD,
@@ -100,46 +111,77 @@ def check_repository(
     ``now``: every window of a policy must open within a year from then; None: that is not checked.
     """
     contents = dict(files)
-    apps = _by_folder(contents)
     library = load_templates(contents)
     alerting = _alerting(contents)
-    configs = [
-        load_app(app, found, _no_source, library, alerting, folder)
-        for folder, found in sorted(apps.items())
-        if (app := app_of_folder(folder))
+    environments = load_environments(contents.get(ENVIRONMENTS_FILE))
+    views = [
+        _View(view.apps, _loaded(view, library, alerting)) for view in views_of(contents, environments.environments)
     ]
+    configs = [config for view in views for config in view.configs]
     loaded = load_policies(contents)
-    policies = check_policies(loaded, configs, _settings(contents), now)
+    policies = [check_policies(loaded, view.configs, _settings(contents), now) for view in views]
     signers, nobody_s = check_signers(loaded.people, contents.get(SIGNERS_FILE))
     groups = _groups(contents, library)
     problems = [
+        *environments.problems,
+        *check_apps_in_environments(contents, environments.environments),
         *library.all_problems(),
         *alerting.providers.all_problems(),
         *check_defaults(alerting),
         *_check_settings(contents),
-        *_check_places(contents),
+        *_check_places(contents, environments.environments),
         *(problem for config in configs for problem in config.problems),
         *(problem for group in groups.values() for problem in group.problems),
-        *_check_once(configs),
-        *_check_shared_services(configs, apps, groups),
-        *_check_shared_routes(configs, apps, groups),
-        *policies.problems,
+        *(problem for view in views for problem in _check_together(view, groups)),
+        *(problem for each in policies for problem in each.problems),
         *signers,
     ]
-    manifests = {config.folder: _manifests(config, apps[config.folder]) for config in configs}
-    linted = (problem for each in manifests.values() for document in each.values() for problem in lint(document))
+    looked_at = [(config, view.apps[config.folder]) for view in views for config in view.configs]
+    manifests = [_manifests(config, files) for config, files in looked_at]
+    linted = (problem for each in manifests for document in each.values() for problem in lint(document))
     found = [*_found(PROBLEM, problems), *_found(FIELD, linted)]
-    folders = [_folder(config, manifests[config.folder], apps[config.folder]) for config in configs]
+    folders = [_folder(config, each, files) for (config, files), each in zip(looked_at, manifests, strict=True)]
     found += (each for folder in folders for each in folder_findings(folder, LintSeverity.ERROR))
     of_groups = (note for key, desired in groups.items() for note in notes_of_group(key, desired))
-    notes = [*of_groups, *policies.notes, *nobody_s]
-    broken = {each.problem.file.rpartition("/")[0] for each in found}
+    notes = [*of_groups, *(note for each in policies for note in each.notes), *nobody_s]
+    notes += notes_of_environments(configs, contents, environments.environments)
+    broken = {folder for each in found for folder in _folders_of(each.problem.file)}
     for folder in (each for each in folders if not each.config.problems and each.config.folder not in broken):
         notes += notes_of(folder.config, folder.app, folder.others)
         found += folder_findings(folder, LintSeverity.NOTE)
     called = (each for document in _calling(contents) for each in addresses(document))
     found += _found(REFUSED_ADDRESS, (each for each in called if each.file.rpartition("/")[0] not in broken))
     return Checked(tuple(_first_of_each(_in_order(_without_repeats([*found, *_found(NO_EFFECT, notes)])))))
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The apps as one environment has them; where there are no environments, all of them."""
+
+    apps: Mapping[str, Mapping[str, File]]
+    """The files of each folder, by the names under which an app is read."""
+    configs: tuple[AppConfig, ...]
+
+
+def _loaded(view: EnvironmentView, library: Library, alerting: Alerting) -> tuple[AppConfig, ...]:
+    return tuple(
+        load_app(app, found, _no_source, library, alerting, folder, view.homes.get(folder))
+        for folder, found in sorted(view.apps.items())
+        if (app := app_of_folder(folder))
+    )
+
+
+def _check_together(view: _View, groups: Mapping[GroupKey, DesiredGroup]) -> Iterator[Problem]:
+    """Report what apps of one environment want of the same objects."""
+    yield from _check_once(view.configs)
+    yield from _check_shared_services(view.configs, view.apps, groups)
+    yield from _check_shared_routes(view.configs, view.apps, groups)
+
+
+def _folders_of(file: str) -> tuple[str, str]:
+    """Return the folder of a file, and the one around it, which is the app's where the file is of one environment."""
+    folder = file.rpartition("/")[0]
+    return folder, folder.rpartition("/")[0]
 
 
 def _calling(contents: Mapping[str, File]) -> Iterator[Document]:
@@ -200,11 +242,14 @@ def _without_repeats(found: Iterable[Finding]) -> Iterator[Finding]:
 
 def _manifests(config: AppConfig, files: Mapping[str, File]) -> dict[tuple[str, int], Document]:
     """Return the documents of an app's files that are Kubernetes' own objects, by file name and number."""
-    ours = (APP_FILE, PRIMARY_FILE, ROUTES_FILE) if member_of(config.folder) else (APP_FILE, PRIMARY_FILE)
-    found = {}
+    ours = {APP_FILE, PRIMARY_FILE, *([ROUTES_FILE] if member_of(config.folder) else [])}
+    found: dict[tuple[str, int], Document] = {}
+    if config.environment:  # The workload is that of all layers together.
+        ours |= {*OF_ENVIRONMENT, config.target_file, f"{config.environment}/{APP_FILE}"}
+        found |= {(config.target_file, 0): config.workload} if config.workload is not None else {}
     for name, content in files.items():
         if is_manifest(name) and name not in ours and isinstance(content, bytes):
-            for document in read(f"{config.folder}/{name}", content).documents:
+            for document in read(f"{config.folder}/{path_in(config.environment, name)}", content).documents:
                 found[name, document.number] = document
     return found
 
@@ -219,16 +264,6 @@ def _folder(config: AppConfig, manifests: Mapping[tuple[str, int], Document], fi
         targets[0] if len(targets) == 1 else None,
         tuple(each for (name, _), each in objects.items() if name != config.target_file),
     )
-
-
-def _by_folder(contents: dict[str, File]) -> dict[str, dict[str, File]]:
-    """Return the files of each app's folder by their names in it; as the agent reads it, no link to another folder."""
-    apps: dict[str, dict[str, File]] = {}
-    for path, content in contents.items():
-        folder, _, name = path.rpartition("/")
-        if app_of(path) is not None and (is_read(name) or isinstance(content, bytes)):
-            apps.setdefault(folder, {})[name] = content
-    return apps
 
 
 def _groups(contents: dict[str, File], library: Library) -> dict[GroupKey, DesiredGroup]:
@@ -273,7 +308,7 @@ def _check_settings(contents: dict[str, File]) -> Iterator[Problem]:
         yield from read_client_settings(content, of_repository=True)[1]
 
 
-def _check_places(contents: dict[str, File]) -> Iterator[Problem]:
+def _check_places(contents: dict[str, File], environments: Environments | None) -> Iterator[Problem]:
     """Report manifests below apps/ and groups/ at a depth where they are not read; elsewhere people may keep any files.
 
     Of what is below the folder of a release group, its own reader says more.
@@ -285,7 +320,8 @@ def _check_places(contents: dict[str, File]) -> Iterator[Problem]:
                 yield Problem(path, "is not in the folder of a release group, so nobody reads it", remedy=remedy)
             elif isinstance(content, Problem):
                 yield content
-        if path.startswith(f"{APPS_FOLDER}/") and app_of(path) is None:
+        is_divided = environments != NO_ENVIRONMENTS and in_environment(path) is not None
+        if path.startswith(f"{APPS_FOLDER}/") and app_of(path) is None and not is_divided:
             if is_manifest(path):
                 remedy = f"move it to {APPS_FOLDER}/<namespace>/<app>/"
                 yield Problem(path, "is not in the folder of an app, so nobody reads it", remedy=remedy)

@@ -5,11 +5,15 @@ allowed in it. Reads no file.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from typing import TypeVar
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.model import version_number
-from gitops_bg.core.model.version import AppKey, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.written import DNS_LABEL
+
+File = TypeVar("File")
 
 SETTINGS_FILE = "gitops-bg.yaml"
 ENVIRONMENTS_FILE = "environments.yaml"
@@ -28,6 +32,11 @@ DEFAULT_TARGET_FILE = "target.yaml"
 MANIFEST_SUFFIXES = (".yaml", ".yml")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """The names under which kustomize looks for its file."""
+
+OF_ENVIRONMENT = frozenset({PRIMARY_FILE, OVERLAY_FILE, RELEASE_FILE})
+"""The files that an app has for each environment, and never beside their folders."""
+STRAY = "./"
+"""What a file is called that belongs into the folder of an environment, and lies beside it."""
 
 # Kubernetes: subdomains of RFC 1123, labels of RFC 1035 (concepts/overview/working-with-objects/names).
 SUBDOMAIN = r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?"
@@ -136,11 +145,88 @@ def app_of(path: str) -> tuple[AppKey, str] | None:
     return (app, filename) if app and filename else None
 
 
+def in_environment(path: str) -> tuple[str, str, str] | None:
+    """Return the folder of an app, the folder in it, and the name of a file in that, which is an environment's if the
+    repository has environments; None for a path at any other depth.
+
+    >>> in_environment("apps/shop/web/prod/primary.yaml"), in_environment("apps/shop/web/app.yaml")
+    (('apps/shop/web', 'prod', 'primary.yaml'), None)
+    """
+    parts = path.rsplit("/", 2)
+    is_one = len(parts) == 3 and path.startswith(f"{APPS_FOLDER}/") and app_of_folder(parts[0]) is not None
+    return (parts[0], parts[1], parts[2]) if is_one else None
+
+
+def seen_in(environment: str, names: Iterable[str]) -> dict[str, str]:
+    """Return the files that count in an environment, by the names under which an app is read, each with its path in the
+    app's folder. What other environments have is left out.
+
+    >>> seen_in("prod", ["app.yaml", "target.yaml", "prod/primary.yaml", "prod/app.yaml", "dev/primary.yaml"])
+    {'app.yaml': 'app.yaml', 'target.yaml': 'target.yaml', 'primary.yaml': 'prod/primary.yaml', \
+'prod/app.yaml': 'prod/app.yaml'}
+    >>> seen_in("prod", ["primary.yaml"])
+    {'./primary.yaml': 'primary.yaml'}
+    """
+    found = {}
+    for path in names:
+        folder, slash, name = path.rpartition("/")
+        if not slash:
+            found[f"{STRAY}{path}" if path in OF_ENVIRONMENT else path] = path
+        elif folder == environment:
+            found[name if name in OF_ENVIRONMENT else path] = path
+    return found
+
+
+def path_in(environment: str, name: str) -> str:
+    """Return the path in an app's folder of a file by the name under which the app is read (`seen_in`).
+
+    >>> path_in("prod", "primary.yaml"), path_in("prod", "prod/hpa.yaml"), path_in("prod", "./primary.yaml")
+    ('prod/primary.yaml', 'prod/hpa.yaml', 'primary.yaml')
+    """
+    if name.startswith(STRAY):
+        return name.removeprefix(STRAY)
+    return f"{environment}/{name}" if environment and name in OF_ENVIRONMENT else name
+
+
+def only_seen_in(environment: str, files: Mapping[str, File]) -> dict[str, File]:
+    """Return the files of `seen_in`, by the names under which an app is read."""
+    return {name: files[path] for name, path in seen_in(environment, files).items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders of apps: those of release groups' members are known one by one, any other app's by its name."""
+    """The folders of apps: those of release groups' members are known one by one, any other app's by its name. In a
+    repository with environments, what each has of its own is in a folder of its name; members have no such folder.
+    """
 
     members: Mapping[AppKey, str] = field(default_factory=dict)
+    environment: str = ""
+    """The environment that counts; empty where the repository has none, or nobody can tell."""
+
+    def environment_of(self, app: AppKey) -> str:
+        """Return the environment of an app; empty where it is in none."""
+        return "" if app in self.members else self.environment
+
+    def own_folder(self, app: AppKey) -> str:
+        """Return the folder of what the app's environment has of its own, without a trailing slash.
+
+        >>> Places(environment="prod").own_folder(AppKey("shop", "web")), Places().own_folder(AppKey("shop", "web"))
+        ('apps/shop/web/prod', 'apps/shop/web')
+        """
+        environment = self.environment_of(app)
+        return f"{self.folder(app)}/{environment}" if environment else self.folder(app)
+
+    def branch(self, subject: AppOrGroup) -> str:
+        """Return the branch that asks for a version of an app, or a release group.
+
+        >>> Places(environment="prod").branch(AppKey("shop", "web")), Places().branch(AppKey("shop", "web"))
+        ('gitops-bg/promote-in/prod/shop/web', 'gitops-bg/promote/shop/web')
+        """
+        return promotion_branch(subject, self.environment_of(subject) if isinstance(subject, AppKey) else "")
+
+    def folders(self, app: AppKey) -> tuple[str, ...]:
+        """Return every folder with files of an app."""
+        return tuple(dict.fromkeys((self.folder(app), self.own_folder(app))))
 
     def folder(self, app: AppKey) -> str:
         """Return the folder of an app, without a trailing slash.
@@ -152,12 +238,17 @@ class Places:
         return self.members.get(app) or folder_of(app)
 
     def file(self, app: AppKey, filename: str) -> str:
-        """Return the path of a file in an app's folder.
+        """Return the path of a file of an app. What is asked for, or decided, in an environment is in its own folder.
 
         >>> Places().file(AppKey("shop", "web"), "target.yaml")
         'apps/shop/web/target.yaml'
+        >>> [Places(environment="prod").file(AppKey("shop", "web"), each) for each in ("target.yaml", "app.yaml")]
+        ['apps/shop/web/target.yaml', 'apps/shop/web/prod/app.yaml']
         """
-        return f"{self.folder(app)}/{filename}"
+        environment = self.environment_of(app)
+        if environment and filename == APP_FILE:
+            return f"{self.own_folder(app)}/{filename}"
+        return f"{self.folder(app)}/{path_in(environment, filename)}"
 
 
 def is_read(filename: str) -> bool:

@@ -3,7 +3,7 @@
 Fetches nothing: contents are arguments, and commits come from a callable that is called only for valid files.
 """
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import field, replace
 from typing import Any
 
@@ -19,7 +19,10 @@ from gitops_bg.spec.app import models
 from gitops_bg.spec.app.layout import (
     APP_FILE,
     DEFAULT_TARGET_FILE,
+    OF_ENVIRONMENT,
+    OVERLAY_FILE,
     PRIMARY_FILE,
+    RELEASE_FILE,
     ROUTES_FILE,
     SETTINGS_FILE,
     folder_of,
@@ -27,6 +30,8 @@ from gitops_bg.spec.app.layout import (
     is_read,
     meant_as,
     member_of,
+    path_in,
+    seen_in,
 )
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.app.settings import Settings
@@ -40,6 +45,17 @@ from gitops_bg.spec.app.to_core import (
     without_nulls,
 )
 from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.environments.home import (
+    Home,
+    app_with_own,
+    as_released,
+    check_home,
+    is_misplaced,
+    with_auto_promotion,
+    workload_of_release,
+)
+from gitops_bg.spec.environments.overlay import with_overlay
+from gitops_bg.spec.environments.release import Release, read_release, release_of
 from gitops_bg.spec.manifests.auxiliary import (
     NO_AUXILIARY_OBJECTS,
     UNKNOWN,
@@ -47,7 +63,14 @@ from gitops_bg.spec.manifests.auxiliary import (
     FolderContent,
     auxiliary_of,
 )
-from gitops_bg.spec.manifests.configuration import CONFIG_MAP, SECRET, Configuration, Named, Tracked, track
+from gitops_bg.spec.manifests.configuration import (
+    CONFIG_MAP,
+    SECRET,
+    Configuration,
+    Named,
+    Tracked,
+    track,
+)
 from gitops_bg.spec.manifests.members import as_own, check_services, implied_app, live_services
 from gitops_bg.spec.manifests.objects import (
     Object,
@@ -65,6 +88,7 @@ from gitops_bg.spec.manifests.target import (
     metadata_of,
     read_target,
     selected_labels,
+    template_of,
     value_at,
 )
 from gitops_bg.spec.manifests.traffic import check_ports, check_service, is_external, ports_in_git
@@ -140,6 +164,14 @@ class AppConfig:
     """Whether the folder has a primary.yaml, also an invalid one; one that was copied along with the folder of another
     version of a release group is none of its own.
     """
+    has_target: bool = False
+    """Whether the folder has the file that the target comes from, also an invalid one."""
+    environment: str = ""
+    """The environment that it was read for; empty where the repository has none."""
+    release: Release | None = None
+    """The release that the target is of, in an environment."""
+    workload: Document | None = None
+    """The workload with all that an environment has of its own; None where that is invalid."""
 
     @property
     def ports(self) -> tuple[ServicePorts, ...]:
@@ -154,19 +186,24 @@ def load_app(
     library: Library = NO_TEMPLATES,
     alerting: Alerting = NO_ALERTING,
     folder: str = "",
+    home: Home | None = None,
 ) -> AppConfig:
     """Load an app from the files of its folder, by name. A Problem stands for a file that Git found unusable.
 
-    ``folder`` is the path of the folder; empty: that of an app in no release group.
+    ``folder`` is the path of the folder; empty: that of an app in no release group. ``home`` is the environment that
+    the app is read for; the files are then those of `spec.app.layout.seen_in`.
     """
-    return _Folder(app, files, library, alerting, folder or folder_of(app)).load(source)
+    return _Folder(app, files, library, alerting, folder or folder_of(app), home).load(source)
 
 
-def app_config_from_live(app: AppKey, live: Manifest, alerting: Alerting = NO_ALERTING, folder: str = "") -> AppConfig:
+def app_config_from_live(
+    app: AppKey, live: Manifest, alerting: Alerting = NO_ALERTING, folder: str = "", environment: str = ""
+) -> AppConfig:
     """Return the app as its live BlueGreenDeployment describes it, for when Git does not: without target, primary or
-    Services. ``folder`` as in `load_app`.
+    Services. ``folder`` as in `load_app`; ``environment`` is the one that it is in.
     """
     spec, problems = spec_from_live(app, live, alerting, folder)
+    spec = replace(spec, environment=environment) if spec else None
     body = without_nulls(live.get("spec") or {}) if spec else {}
     return AppConfig(app, spec, body, None, None, problems=problems, whole=False, auxiliary_objects=UNKNOWN)
 
@@ -175,10 +212,18 @@ class _Folder:
     """Reads one folder once, and collects problems."""
 
     def __init__(
-        self, app: AppKey, files: Mapping[str, bytes | Problem], library: Library, alerting: Alerting, folder: str
+        self,
+        app: AppKey,
+        files: Mapping[str, bytes | Problem],
+        library: Library,
+        alerting: Alerting,
+        folder: str,
+        home: Home | None,
     ) -> None:
         self.app = app
         self.folder = folder
+        self.home = home
+        self.environment = home.name if home else ""
         self.member = member_of(folder)
         self.files = {name: each for name, each in files.items() if not (self.member and name == ROUTES_FILE)}
         self.library = library
@@ -188,18 +233,20 @@ class _Folder:
         self.configuration: dict[ConfigurationRef, Configuration] = {}
         self.problems: list[Problem] = []
         self.has_primary = PRIMARY_FILE in self.files
+        self.target_file = DEFAULT_TARGET_FILE
 
     def load(self, source: SourceOf) -> AppConfig:
         self._check_folder()
         app_document, model = self._app()
-        target_file = model.target if model else DEFAULT_TARGET_FILE
-        target_document, target = self._target(app_document, target_file)
+        target_file = self.target_file = model.target if model else DEFAULT_TARGET_FILE
+        base = self._base(app_document, target_file)
+        target_document, target = self._target(base)
         spec: AppSpec | None = None
         body: dict[str, Any] = {}
         if app_document and model and self._fits(app_document, model, target_document):
             spec, body = self._spec(app_document, model, target_document, target)
         primary = self._primary(source)
-        manifests, readable = self._manifests(target_file)
+        manifests, readable, release = self._manifests(target_file, base, target_document if target else None, source)
         usable = target_document if target else None
         if target and target.snapshot.workload is WorkloadKind.DAEMON_SET:
             self.problems.extend(check_beside_daemon_set(manifests.values()))
@@ -215,7 +262,7 @@ class _Folder:
             app=self.app,
             spec=spec,
             body=body,
-            target=_with(target, tracked, source(target_file, *tracked.files)) if target and tracked else None,
+            target=self._as_target(target, tracked, release, source) if target and tracked else None,
             primary=primary,
             services={name: document.value for name, document in services.items()},
             problems=tuple(first_of_each(self.problems)),
@@ -231,16 +278,30 @@ class _Folder:
             pin=self._pin(app_document, source) if app_document and spec and spec.revision else None,
             folder=self.folder,
             lacks_configuration=tracked is not None and bool(tracked.elsewhere),
-            untracked=tracked.untracked if tracked else (),
+            untracked=tuple(map(self._name, tracked.untracked)) if tracked else (),
             has_primary=self.has_primary,
+            has_target=(RELEASE_FILE if self.is_later else target_file) in self.files,
+            environment=self.environment,
+            release=release,
+            workload=target_document if self.home else None,
         )
+
+    @property
+    def is_later(self) -> bool:
+        """Whether it is read for an environment that takes its releases from another one."""
+        return self.home is not None and not self.home.is_first
 
     def _pin(self, document: Document, source: SourceOf) -> Pin:
         remedy = "name one that gitops-bg history shows, or remove the field"
         return Pin(source(APP_FILE), document.problem(("spec", "revision"), "", remedy))
 
     def _path(self, filename: str) -> str:
-        return f"{self.folder}/{filename}"
+        return f"{self.folder}/{path_in(self.environment, filename)}"
+
+    def _name(self, path: str) -> str:
+        """Return the name under which a file is read, by its path."""
+        name = path.removeprefix(f"{self.folder}/")
+        return next(iter(seen_in(self.environment, [name])), name) if self.environment else name
 
     def _check_folder(self) -> None:
         for part in (self.app.namespace, self.app.name):
@@ -248,6 +309,9 @@ class _Folder:
                 message = f"{part!r} is not a name that Kubernetes takes"
                 remedy = "rename the folder: at most 63 small letters, digits and -"
                 self.problems.append(Problem(self.folder, message, remedy=remedy))
+        if self.home is not None:
+            self.problems.extend(check_home(self.home, self.app, self.folder, self.files))
+            self.files = {name: each for name, each in self.files.items() if not is_misplaced(self.home, name)}
         # A problem with the folder is a problem of each of its files.
         self.problems.extend(dict.fromkeys(found for found in self.files.values() if isinstance(found, Problem)))
 
@@ -265,7 +329,10 @@ class _Folder:
         document = self._document(APP_FILE) if APP_FILE in self.files else self._without_app_file()
         if document is None:
             return None, None
-        document = as_own(document)
+        own = self._layered_app(as_own(document))
+        if own is None:
+            return document, None
+        document = own
         if remedy := instead_of_app(kind := document.value.get("kind")):
             self.problems.append(document.problem(("kind",), f"a {kind} is no app of gitops-bg", remedy))
             return document, None
@@ -275,6 +342,16 @@ class _Folder:
             problems = (*place, *check_services(document))
         self.problems.extend(problems)
         return document, model.spec if model and not problems else None
+
+    def _layered_app(self, document: Document) -> Document | None:
+        """Return an app.yaml with what the environment says otherwise; None where that cannot be read."""
+        if self.home is None:
+            return document
+        document, name = with_auto_promotion(document, self.home.environment), f"{self.environment}/{APP_FILE}"
+        if name not in self.files:
+            return document
+        own = self._document(name)
+        return app_with_own(document, own) if own is not None else None
 
     def _without_app_file(self) -> Document | None:
         """Return what counts where the folder has no app.yaml: a member of a release group needs none."""
@@ -286,7 +363,10 @@ class _Folder:
         self.problems.append(Problem(self._path(APP_FILE), "is missing", remedy=remedy))
         return None
 
-    def _target(self, app_document: Document | None, filename: str) -> tuple[Document | None, TargetFile | None]:
+    def _base(self, app_document: Document | None, filename: str) -> Document | None:
+        """Return the workload before any overlay: the target, or what came in with a release; None without one."""
+        if self.is_later:
+            return self._document(RELEASE_FILE)
         if filename not in self.files:
             meant = meant_as(filename, self.files)
             remedy = f"rename {meant} to {filename}" if meant else f"add it to {self.folder}"
@@ -296,12 +376,27 @@ class _Folder:
             anchor = app_document or Document(self._path(APP_FILE), None)
             self.problems.append(anchor.problem(("spec", "target"), message, remedy))
         document = self._document(filename)
+        return as_own(document) if document is not None else None
+
+    def _target(self, base: Document | None) -> tuple[Document | None, TargetFile | None]:
+        document = self._with_overlay(base) if base is not None else None
         if document is None:
             return None, None
-        document = as_own(document)
         target, problems = read_target(document, self.app)
         self.problems.extend(problems)
         return document, target
+
+    def _with_overlay(self, base: Document) -> Document | None:
+        """Return the workload with what the environment has of its own; None where one of the two is invalid."""
+        release = self._noted(workload_of_release(base, self.app)) if self.is_later else base
+        if release is None or OVERLAY_FILE not in self.files:
+            return release
+        overlay = self._document(OVERLAY_FILE)
+        return self._noted(with_overlay(release, overlay)) if overlay is not None else None
+
+    def _noted(self, found: tuple[Document | None, tuple[Problem, ...]]) -> Document | None:
+        self.problems.extend(found[1])
+        return found[0]
 
     def _fits(self, document: Document, model: models.AppFields, target_document: Document | None) -> bool:
         """Return whether app.yaml contradicts nothing in its target; if it does, none of it is applied."""
@@ -316,6 +411,7 @@ class _Folder:
     ) -> tuple[AppSpec, dict[str, Any]]:
         inherited = target.min_ready_seconds if target else 0
         spec = to_core(self.app, model, self._plans(document, model), self._alerts(document, model), inherited)
+        spec = replace(spec, environment=self.environment) if self.environment else spec
         body = without_nulls(document.value["spec"])
         if inherited and "minReadySeconds" not in body:
             body["minReadySeconds"] = inherited
@@ -359,18 +455,48 @@ class _Folder:
         name = value_at(primary.value, ("metadata", "name"))
         return self.member is not None and isinstance(name, str) and self.member.own(name) == self.app.name != name
 
-    def _manifests(self, target_file: str) -> tuple[dict[Named, Document], bool]:
-        """Return the manifests beside the three files by kind and name, and whether all of them could be read."""
+    def _manifests(
+        self, target_file: str, base: Document | None, target: Document | None, source: SourceOf
+    ) -> tuple[dict[Named, Document], bool, Release | None]:
+        """Return the manifests beside the three files by kind and name, whether all of them could be read, and the
+        release that the base is.
+        """
         known = len(self.problems)
-        manifests: dict[Named, Document] = {}
-        for filename in sorted(self.files):
-            if is_read(filename) and filename not in (APP_FILE, PRIMARY_FILE, target_file):
-                for document, found in self._objects(filename):
-                    named = (found.kind, str(document.value["metadata"]["name"]))
-                    self._check_once(manifests, document, named)
-                    manifests.setdefault(named, document)
+        names = [name for name in sorted(self.files) if is_read(name) and not self._is_own(name, target_file)]
+        shared = self._named(name for name in names if "/" not in name)
+        own = self._named(name for name in names if "/" in name)
         unusable = any(isinstance(content, Problem) for content in self.files.values())
-        return manifests, len(self.problems) == known and not unusable
+        readable = len(self.problems) == known and not unusable
+        if self.home is None or base is None or target is None:
+            return shared | own, readable, None
+        if self.is_later:
+            shared, problems = as_released(shared, own, base, target, self._today(target_file), self.app)
+            self.problems.extend(problems)
+            return shared | own, readable, read_release(base, self.app)[0]
+        tracked = track(base, shared)
+        made_by = source(target_file, *map(self._name, tracked.files))
+        release = None if tracked.problems else release_of(base.value, tracked.configuration, made_by)
+        return shared | own, readable, release
+
+    def _is_own(self, name: str, target_file: str) -> bool:
+        """Whether a file is one of ours, and no manifest beside them."""
+        ours = (APP_FILE, PRIMARY_FILE, target_file)
+        return name in (*ours, *OF_ENVIRONMENT, f"{self.environment}/{APP_FILE}") if self.home else name in ours
+
+    def _named(self, names: Iterable[str]) -> dict[Named, Document]:
+        manifests: dict[Named, Document] = {}
+        for filename in names:
+            for document, found in self._objects(filename):
+                named = (found.kind, str(document.value["metadata"]["name"]))
+                self._check_once(manifests, document, named)
+                manifests.setdefault(named, document)
+        return manifests
+
+    def _today(self, target_file: str) -> Any:
+        """Return the pod template of the target of now, which a later environment does not run; None without one."""
+        content = self.files.get(target_file)
+        document, _ = read_one(self._path(target_file), content) if isinstance(content, bytes) else (None, ())
+        return template_of(document.value) if document is not None else None
 
     def _track(self, target: Document, manifests: Mapping[Named, Document], readable: bool) -> Tracked | None:
         """Return the configuration of the target; None where it is invalid, or may be in a file that cannot be read."""
@@ -380,6 +506,14 @@ class _Folder:
             return None
         self.configuration |= {each.ref: each for each in tracked.configuration}
         return tracked
+
+    def _as_target(self, target: TargetFile, tracked: Tracked, release: Release | None, source: SourceOf) -> Target:
+        refs = (each.ref for each in tracked.configuration)
+        base = RELEASE_FILE if self.is_later else self.target_file
+        overlay = [OVERLAY_FILE] if self.home and OVERLAY_FILE in self.files else []
+        made_by = source(*dict.fromkeys((base, *overlay, *map(self._name, tracked.files))))
+        named = release.id if release else None
+        return Target(with_configuration(target.snapshot, refs), target.replicas, made_by, release=named)
 
     def _auxiliary_objects(self, folder: FolderContent) -> AuxiliaryObjects:
         auxiliary_objects, problems = auxiliary_of(folder)
@@ -430,8 +564,3 @@ class _Folder:
         for name in sorted(filter(None, routed)):
             self.problems.extend(check_service(services[name], target_file, template))
         return {name: each for name, each in services.items() if not (name in routed and is_external(each))}
-
-
-def _with(target: TargetFile, tracked: Tracked, source: Source) -> Target:
-    refs = (each.ref for each in tracked.configuration)
-    return Target(with_configuration(target.snapshot, refs), target.replicas, source)

@@ -9,6 +9,7 @@ pod template refers to; so what a later environment runs needs no other file of 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -27,9 +28,10 @@ from gitops_bg.spec.app.layout import RELEASE_FILE
 from gitops_bg.spec.app.models import Metadata, Origin, PrimaryConfiguration
 from gitops_bg.spec.app.primary import origin_of, source_in
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.manifests.configuration import Configuration, configuration_of, listing
+from gitops_bg.spec.manifests.configuration import Configuration, Named, configuration_of, listing
 from gitops_bg.spec.manifests.objects import check_place
 from gitops_bg.spec.manifests.target import POD_SPEC_WORKLOAD
+from gitops_bg.spec.yaml.layered import below
 from gitops_bg.spec.yaml.reader import Document, read_one
 from gitops_bg.spec.yaml.scalars import to_yaml
 
@@ -155,3 +157,13 @@ _REMEDY = (
     f"revert the edit, and write what this environment has of its own into its overlay.yaml; "
     f"leave {RELEASE_FILE} out of what bots change"
 )
+
+
+def configuration_in(document: Document, app: AppKey) -> dict[Named, Document]:
+    """Return the ConfigMaps and Secrets of a valid ``release.yaml`` as documents, by kind and name."""
+    found: dict[Named, Document] = {}
+    for place, item in enumerate(document.value.get("configuration") or ()):
+        metadata = {"name": item["name"], "namespace": app.namespace}
+        value = {"apiVersion": "v1", **{key: each for key, each in item.items() if key != "name"}, "metadata": metadata}
+        found[item["kind"], item["name"]] = replace(below(document, ("configuration", place)), value=value)
+    return found

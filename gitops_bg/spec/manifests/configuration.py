@@ -320,12 +320,12 @@ class Tracked:
 
     configuration: tuple[Configuration, ...] = ()
     files: tuple[str, ...] = ()
-    """The names of their files, sorted."""
+    """The paths of their files, sorted."""
     problems: tuple[Problem, ...] = ()
     elsewhere: frozenset[Named] = frozenset()
     """The objects that the template refers to and the folder lacks: shared, and used live."""
     untracked: tuple[str, ...] = ()
-    """The names of the files with objects that it refers to and that are no part of it, sorted."""
+    """The paths of the files with objects that it refers to and that are no part of it, sorted."""
 
 
 NOTHING = Tracked()
@@ -340,8 +340,8 @@ def track(target: Document, manifests: Mapping[Named, Document]) -> Tracked:
     problems = [problem for each in documents for problem in check_configuration(each)]
     configuration = () if problems else tuple(_read(documents))
     problems.extend(check_size(configuration, target, pod_paths(target.value).template))
-    files = tuple(sorted({each.file.rpartition("/")[2] for each in documents}))
-    others = {each.file.rpartition("/")[2] for name, each in manifests.items() if name in wanted} - {*files}
+    files = tuple(sorted({each.file for each in documents}))
+    others = {each.file for name, each in manifests.items() if name in wanted} - {*files}
     return Tracked(configuration, files, tuple(problems), wanted - manifests.keys(), tuple(sorted(others)))
 
 

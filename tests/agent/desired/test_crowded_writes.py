@@ -37,6 +37,7 @@ class Git:
         self.incomplete: dict[AppOrGroup, GitopsBgError] = {}
         repository = MagicMock()
         repository.settings.branch, repository.settings.state_branch = "main", "state"
+        repository.branch_of = promotion_branch
         catalog = MagicMock(rewritten="", held="", main_refused="")
         catalog.read_positions.return_value = frozenset()
         closed = ClosedRefs(Backoff(lambda: 1.0, first=2.0), lambda: self.now)

@@ -24,6 +24,7 @@ from gitops_bg.spec.app.layout import (
     ALERTS_FOLDER,
     ANALYSIS_FOLDER,
     APPS_FOLDER,
+    ENVIRONMENTS_FILE,
     GROUPS_FOLDER,
     POLICIES_FOLDER,
     SETTINGS_FILE,
@@ -154,9 +155,10 @@ def _committed(repository: "Repository") -> Iterator[tuple[str, Content]]:
     settings = repository.settings_file()
     if settings is not None:
         yield SETTINGS_FILE, settings
-    signers = repository.text_file(SIGNERS_FILE)
-    if signers is not None:
-        yield SIGNERS_FILE, signers
+    for path in (ENVIRONMENTS_FILE, SIGNERS_FILE):
+        content = repository.text_file(path)
+        if content is not None:
+            yield path, content
     for folder in (APPS_FOLDER, GROUPS_FOLDER, ANALYSIS_FOLDER, ALERTS_FOLDER, POLICIES_FOLDER):
         for path, file in repository.files_below(folder).items():
             yield path, file.content

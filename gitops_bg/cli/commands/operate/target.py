@@ -154,7 +154,8 @@ def _commit(session: Session, output: Output, facts: Facts, version: Version, wh
     repository, commit = session.repository, version.source.commit
     past = repository.files(facts.app, commit) if repository.contains(commit) else {}
     path = repository.places.folder(facts.app)
-    folder = Folder(facts.app, path, facts.config.target_file, repository.files(facts.app), past)
+    now, environment = repository.files(facts.app), repository.places.environment_of(facts.app)
+    folder = Folder(facts.app, path, facts.config.target_file, now, past, environment)
     contents = side_of(session, facts, version.snapshot, commit).contents
     subject = f"{facts.app.name}: undo to {version.name}"
     return commit_change(session, output, CommitPlan(edits_back(folder, version, tuple(contents)), subject, why))

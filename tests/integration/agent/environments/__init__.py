@@ -1,0 +1,1 @@
+"""Tests of environments, with real Git and a running agent."""

@@ -1,0 +1,126 @@
+"""An agent runs the apps of its own environment: the release there, with the overlay; and writes only there."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from gitops_bg.core.model.version import Source
+from gitops_bg.spec.environments.release import release_document, release_of
+from tests.support.scenario import App, Scenario
+
+ENVIRONMENTS = """\
+apiVersion: gitops-bg.dev/v1alpha1
+kind: Environments
+environments:
+- {name: dev, clusters: [dev-1]}
+- {name: prod, clusters: [test], after: {proven: 2h}}
+"""
+OVERLAY = {"spec": {"replicas": 3, "template": {"spec": {"containers": [{"name": "web", "env": []}]}}}}
+
+
+def released(app: App, tag: str, number: int) -> str:
+    """The text of release.yaml."""
+    target = yaml.safe_load(app.target_yaml(tag))
+    return release_document(app.key, release_of(target, (), Source("9be1" * 10), number), f"{app.folder}/release.yaml")
+
+
+def enter(app: App, tag: str, number: int) -> str:
+    """Let a release come into the environment; return the commit."""
+    return app.scenario.publish(f"Enter {tag}", {f"{app.own_folder}/release.yaml": released(app, tag, number)})
+
+
+@pytest.fixture
+def web(world: Scenario) -> App:
+    """The app `web` in prod, r1 live there; main's target is further already."""
+    app = world.app(environment="prod")
+    app.container = {"env": [{"name": "MODE", "value": "shared"}]}
+    overlay = yaml.safe_dump(OVERLAY)
+    world.publish("Environments", {"environments.yaml": ENVIRONMENTS, f"{app.own_folder}/overlay.yaml": overlay})
+    world.publish("In dev, too", {f"{app.folder}/dev/overlay.yaml": "{}\n"})
+    app.add("v9")
+    enter(app, "v1", 1)
+    world.start()
+    app.wait_live("v1")
+    app.wait_told()
+    return app
+
+
+def test_the_release_of_the_environment_is_live_and_its_primary_lies_in_the_folder_of_the_environment(web: App) -> None:
+    show = web.scenario.remote.show
+    assert show("main", f"{web.folder}/prod/primary.yaml")
+    assert not show("main", f"{web.folder}/primary.yaml")
+    assert not show("main", f"{web.folder}/dev/primary.yaml")
+    assert web.object()["spec"]["strategy"]["blueGreen"]["activeService"] == "web"
+    (replica_set,) = [each for each in web.versions().values() if each.tag == "v1"]
+    assert replica_set.replicas == 3
+
+
+def test_a_push_to_the_base_moves_nothing_here(web: App) -> None:
+    before = web.status
+    web.push_image("v10")
+    web.scenario.wait_idle()
+    assert web.live_tag() == "v1"
+    assert not web.offered()
+    assert web.status["phase"] == before["phase"] == "Healthy"
+    assert "v10" not in web.versions()
+
+
+def test_a_release_that_enters_is_promoted_on_the_branch_of_the_environment_and_goes_back_by_a_revert(web: App) -> None:
+    enter(web, "v2", 2)
+    web.wait(web.offered, "the promotion is offered")
+    assert web.promotion_branch == f"gitops-bg/promote-in/prod/{web.scenario.namespace}/web"
+    merged = web.merge_offer()
+    web.wait_live("v2")
+    web.wait_told("promoted")
+    changed = web.scenario.remote.run("diff", "--name-only", f"{merged}^1", merged, cwd=web.scenario.remote.bare)
+    assert changed.split() == [f"{web.folder}/prod/primary.yaml"]
+    web.revert(merged)
+    web.wait_live("v1")
+
+
+def test_a_mistake_in_environments_yaml_is_told_and_a_way_back_moves_all_the_same(web: App) -> None:
+    enter(web, "v2", 2)
+    web.wait(web.offered, "the promotion is offered")
+    merged = web.merge_offer()
+    web.wait_live("v2")
+    web.wait_told("promoted")
+    broken = ENVIRONMENTS.replace("clusters: [test]", "clusters: [elsewhere]")
+    web.scenario.publish("Forget a cluster", {"environments.yaml": broken})
+    said = web.wait_condition("InvalidSpec")
+    assert "environments.yaml:1: environments: names the cluster test in no environment" in said["message"]
+    web.revert(merged)
+    web.wait_live("v1")
+
+
+def test_a_fresh_agent_finds_its_environment_in_the_past_of_a_file_that_is_broken(web: App) -> None:
+    web.scenario.publish("Break it", {"environments.yaml": ENVIRONMENTS + "- {name: prod, clusters: [x]}\n"})
+    web.scenario.restart(fresh_mirror=True)
+    web.wait_condition("InvalidSpec")
+    assert web.live_tag() == "v1"
+    assert web.scenario.remote.show("main", f"{web.folder}/prod/primary.yaml")
+
+
+def test_an_app_without_a_folder_for_the_environment_is_no_app_of_this_cluster(world: Scenario) -> None:
+    app = world.app()
+    app.add("v1")
+    world.publish("In dev", {"environments.yaml": ENVIRONMENTS, f"{app.folder}/dev/overlay.yaml": "{}\n"})
+    agent = world.start()
+    world.wait_idle()
+    assert agent.catalog.apps() == frozenset()
+    assert world.live("bluegreendeployments", "web") is None
+    world.publish("In prod, too", {f"{app.folder}/prod/release.yaml": released(app, "v1", 1)})
+    app.wait_live("v1")
+
+
+def test_an_app_that_no_release_entered_yet_waits_for_one(world: Scenario) -> None:
+    app = world.app(environment="prod")
+    app.add("v1")
+    files = {f"{app.folder}/dev/overlay.yaml": "{}\n", f"{app.folder}/prod/overlay.yaml": "{}\n"}
+    world.publish("In both", {"environments.yaml": ENVIRONMENTS, **files})
+    world.start()
+    app.wait(lambda: app.scenario.live("bluegreendeployments", "web"), "it is there")
+    world.wait_idle()
+    assert app.versions() == {}
+    enter(app, "v1", 1)
+    app.wait_live("v1")
