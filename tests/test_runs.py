@@ -1,8 +1,10 @@
-"""What a run says beside its results: what failed, at once, and at its end where its time went."""
+"""What a run says beside its results, of failures at once and of its time at the end; and what it leaves alone."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -26,6 +28,12 @@ def test_setup_and_call_of_all_tests_of_a_folder_add_up(monkeypatch: pytest.Monk
         ["4.0", "s", "1", "tests/cli"],
         ["3.0", "s", "1", "tests/core/checks"],
     ]
+
+
+def test_what_tests_read_of_repositories_is_not_in_the_cache_of_the_machine(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    assert Path(os.environ["XDG_CACHE_HOME"]).is_relative_to(tmp_path_factory.getbasetemp())
 
 
 def test_a_run_of_a_few_tests_prints_no_table() -> None:
