@@ -10,7 +10,7 @@ from typing import Any
 
 from gitops_bg.agent.operate.primary import Proposed, commit_or_offer
 from gitops_bg.agent.operate.restore_version import version_in
-from gitops_bg.cli.errors import OK, REFUSED, ObjectNotFound, UsageError
+from gitops_bg.cli.errors import OK, REFUSED, UsageError
 from gitops_bg.cli.options.options import GitOptions, OverrideOptions
 from gitops_bg.cli.options.values import NamedVersion, named, number_of, the_one
 from gitops_bg.cli.output import Output
@@ -19,7 +19,7 @@ from gitops_bg.cli.repository.user_git import signing_key
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.checks.policy_facts import described_by
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.version import AppKey, Snapshot, Version
+from gitops_bg.core.model.version import AppKey, Snapshot
 from gitops_bg.core.world import World
 from gitops_bg.repo.write.promotion import PrimaryChange
 from gitops_bg.spec.app.primary import ConfigurationChange
@@ -48,17 +48,6 @@ def number_named(text: str, world: World, session: Session | None) -> int | None
         past = [] if session is None or named(text, here) else list(_in_the_past(session, app))
         return the_one(text, [*past, *here], app).number
     return number
-
-
-def with_template(session: Session, world: World, number: int) -> Version:
-    """Return the version of a number with the text of its template. Raises `ObjectNotFound` where nobody has that."""
-    app, version = world.spec.app, world.record.numbered(number)
-    if version is not None and world.snapshot(version).text:
-        return replace(version, snapshot=world.snapshot(version))
-    content = session.repository.find_primary(app, version=number)
-    if content is None:
-        raise ObjectNotFound(f"{app}: neither the record nor main's history has a template of version {number}")
-    return version_in(content, app, session.repository.places.folder(app))
 
 
 def _in_the_past(session: Session, app: AppKey) -> Iterator[NamedVersion]:

@@ -18,6 +18,9 @@ from gitops_bg.spec.declared import Declared
 from gitops_bg.spec.notifications import AlertEntry, Alerting, Providers, check_alert_names
 from gitops_bg.spec.yaml.reader import read_one
 
+_LOGS = r"https?://[^\s{}]*(\{(namespace|app|pod|version)\}[^\s{}]*)*"
+_LOGS_REMEDY = "use an address such as https://logs.example.com/?ns={namespace}&pod={pod}"
+
 
 class Author(Model):
     """The author of the agent's commits."""
@@ -47,6 +50,16 @@ class ForgeSettings(Model):
     )
     max_open_pull_requests: Annotated[int, Field(ge=1, le=10_000)] = Field(
         50, description="How many may be open at a time, the oldest first; the rest stays a branch that can be merged."
+    )
+
+
+class Links(Model):
+    """``links:`` of gitops-bg.yaml: where pages of the dashboard lead. Every field is optional."""
+
+    logs: Annotated[str, Matching(_LOGS, _LOGS_REMEDY)] | None = Field(
+        None,
+        description="The logs of a pod, such as `https://logs.example.com/?ns={namespace}&pod={pod}`; also `{app}`, "
+        "and `{version}`, its number. Default: a page says by which command they are read.",
     )
 
 
@@ -84,6 +97,8 @@ class Settings(Model):
         description="Who may do what on the dashboard. Default: everybody who is logged in sees everything, and nobody "
         "acts.",
     )
+
+    links: Links | None = Field(None, description="Where pages of the dashboard lead.")
 
     @model_validator(mode="after")
     def _has_names(self) -> Self:

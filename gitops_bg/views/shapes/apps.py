@@ -338,6 +338,17 @@ class DiffJson(_Differences):
 
 
 @with_config(CLOSED)
+class ComparisonJson(TypedDict):
+    """Two versions of an app, compared on the dashboard."""
+
+    app: str
+    before: str
+    after: str
+    equal: bool
+    differences: list[DifferenceJson]
+
+
+@with_config(CLOSED)
 class GroupDiffJson(_Differences):
     """What `diff` prints of a release group."""
 

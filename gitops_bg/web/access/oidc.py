@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 SESSION_COOKIE, ATTEMPT_COOKIE = "__Host-gitops-bg", "__Host-gitops-bg-login"
 """Sent over https only, to this site only, and set by this host only."""
 LOGIN, CALLBACK, LOGOUT = "/login", "/login/callback", "/logout"
-EVENTS = "/events"
-"""What open pages ask for by themselves."""
+EVENTS, API_EVENTS = "/events", "/api/v1/events"
+"""What open pages, and programs that wait, ask for by themselves."""
 IDLE, LONGEST, ATTEMPT = timedelta(hours=1), timedelta(hours=10), timedelta(minutes=10)
 """How long a session lasts without a request, and at most; and how long a login may take."""
 _FRESH = timedelta(hours=1)
@@ -100,7 +100,7 @@ class OidcLogin:
         A page that keeps itself up to date is no sign that somebody looks at it.
         """
         name = request.cookies.get(SESSION_COOKIE, "")
-        found = self._sessions.get(name, uses=request.url.path != EVENTS) if name else None
+        found = self._sessions.get(name, uses=request.url.path not in (EVENTS, API_EVENTS)) if name else None
         return None if found is None else (name, found)
 
     # --- logging in ---

@@ -15,11 +15,11 @@ import gitops_bg
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.views.fleet import fleet_of, json_of_ledger
 from gitops_bg.views.group_tree import json_tree_of_group
-from gitops_bg.views.shapes.apps import FetchedFleetJson, GroupHistoryJson, HistoryJson, TreeJson
+from gitops_bg.views.shapes.apps import ComparisonJson, FetchedFleetJson, GroupHistoryJson, HistoryJson, TreeJson
 from gitops_bg.views.shapes.groups import GroupTreeJson, PageJson
 from gitops_bg.views.tree import json_tree_of_app
 from gitops_bg.web.agent_port import MessageAnswer
-from gitops_bg.web.dashboard.listing import ROWS, Query, page_of
+from gitops_bg.web.dashboard.listing import ROWS, Query, json_of_page
 from gitops_bg.web.dashboard.pages import Pages, sees
 from gitops_bg.web.dashboard.source import Source
 
@@ -29,9 +29,13 @@ _FILTERS = {
     "q": "Words that a name, an image or a message has, all of them.",
     "phase": "The phase.",
     "namespace": "The namespace.",
+    "label": "Labels of the target: team=shop,tier!=db,owner.",
     "waiting": "1: only what waits for people.",
+    "mine": "1: only what waits for who asks.",
     "page": f"The number of the page, from 1; each has {ROWS}.",
 }
+_VERSIONS = {"from": "The number of a version.", "to": "The number of another one."}
+_MEANINGS = _FILTERS | _VERSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,8 @@ class Endpoint:
     shape: Any
     answer: Callable[[Request], Mapping[str, Any]]
     query: tuple[str, ...] = ()
+    media: str = "application/json"
+    """How it comes: a stream is made elsewhere (`events`)."""
 
 
 class Api:
@@ -57,6 +63,21 @@ class Api:
             Endpoint(
                 "/apps/{namespace}/{app}/history", "Its ledger, newest first.", HistoryJson, self._history, ("page",)
             ),
+            Endpoint(
+                "/apps/{namespace}/{app}/compare",
+                "How two versions differ, as `gitops-bg diff`.",
+                ComparisonJson,
+                self._compare,
+                tuple(_VERSIONS),
+            ),
+            Endpoint(
+                "/events",
+                "The answer of `/api/v1/apps`, as a message whenever it is another one. Ends after 25 s: ask again.",
+                PageJson,
+                self._all,
+                tuple(_FILTERS),
+                media="text/event-stream",
+            ),
             Endpoint("/groups/{namespace}/{group}", "One release group.", GroupTreeJson, self._group),
             Endpoint(
                 "/groups/{namespace}/{group}/history",
@@ -70,15 +91,17 @@ class Api:
 
     def routes(self) -> list[Route]:
         """Every path, and that of the document."""
-        return [*map(_route, self.endpoints), Route(f"{PREFIX}/openapi.json", self._openapi, methods=["GET"])]
+        answered = (each for each in self.endpoints if each.media == "application/json")
+        return [*map(_route, answered), Route(f"{PREFIX}/openapi.json", self._openapi, methods=["GET"])]
 
     def _openapi(self, _: Request) -> Response:
         return JSONResponse(openapi(self.endpoints))
 
     def _all(self, request: Request) -> Mapping[str, Any]:
-        page = page_of(self._source.snapshot().seen_by(sees(request)), Query.read(request.query_params))
-        items = [each.row.json() for each in page.rows]
-        return {"items": items, "page": page.query.page, "pages": page.pages, "found": page.found, "total": page.total}
+        return json_of_page(self._pages.listed(request))
+
+    def _compare(self, request: Request) -> Mapping[str, Any]:
+        return self._pages.compared(request).json()
 
     def _app(self, request: Request) -> Mapping[str, Any]:
         return json_tree_of_app(self._pages.app_view(request))
@@ -136,10 +159,10 @@ def _operation(endpoint: Endpoint, schema: Any, failed: Any) -> dict[str, Any]:
         "summary": endpoint.summary,
         "parameters": [
             *({"name": each, "in": "path", "required": True, "schema": text} for each in parts),
-            *({"name": each, "in": "query", "schema": text, "description": _FILTERS[each]} for each in endpoint.query),
+            *({"name": each, "in": "query", "schema": text, "description": _MEANINGS[each]} for each in endpoint.query),
         ],
         "responses": {
-            "200": {"description": "OK", "content": {"application/json": {"schema": schema}}},
+            "200": {"description": "OK", "content": {endpoint.media: {"schema": schema}}},
             **dict.fromkeys(("401", "404", "503"), failed),
         },
     }

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.web.access.guard import Guard, Login, is_loopback
-from gitops_bg.web.access.oidc import EVENTS
+from gitops_bg.web.access.oidc import API_EVENTS, EVENTS
 from gitops_bg.web.access.person import ANYBODY, Person, Via
 from gitops_bg.web.dashboard.actions import Acting
 from gitops_bg.web.dashboard.api import PREFIX, Api
@@ -52,6 +52,7 @@ def dashboard(source: Source, login: Login) -> Guard:
     shown: dict[str, Show] = {
         "/": pages.all,
         "/apps/{namespace}/{app}": pages.app,
+        "/apps/{namespace}/{app}/compare": pages.compare,
         "/apps/{namespace}/{app}/history": pages.history,
         "/apps/{namespace}/{app}/history/{commit}": pages.entry,
         "/groups/{namespace}/{group}": pages.group,
@@ -62,11 +63,13 @@ def dashboard(source: Source, login: Login) -> Guard:
         "/wall": pages.wall,
         "/me": pages.me,
     }
+    api, events = Api(source, pages), Events(source, pages, shown)
     routes = [_page(path, show, pages) for path, show in shown.items()]
     more = [
         *Acting(source.commands, source.group_commands, source.account, pages.show).routes(),
-        *Api(source, pages).routes(),
-        Route(EVENTS, Events(source, pages, shown).stream, methods=["GET"]),
+        *api.routes(),
+        Route(EVENTS, events.stream, methods=["GET"]),
+        Route(API_EVENTS, events.stream_json, methods=["GET"]),
         *(login.oidc.routes() if login.oidc is not None else ()),
         Route("/static/{name}", _static, methods=["GET"]),
     ]

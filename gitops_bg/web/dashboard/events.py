@@ -1,4 +1,5 @@
-"""Keeps pages that are open up to date: sends the inside of a page again, as HTML, whenever it would look otherwise.
+"""Keeps pages that are open up to date: sends the inside of a page again, as HTML, whenever it would look otherwise;
+and to programs the list, as JSON.
 
 A stream is about one address. It begins with the page as it is now, so that a browser that was away has missed nothing;
 and it ends by itself before the server's deadline for an answer does (`web.server`): the browser connects again. Who
@@ -6,11 +7,13 @@ reads slowly gets fewer messages, and no queue grows. What is sent is made once 
 """
 
 import asyncio
+import json
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import field
+from functools import partial
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -22,8 +25,9 @@ from starlette.routing import Match, Route
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppOrGroup, GroupKey
+from gitops_bg.web.access.oidc import API_EVENTS
 from gitops_bg.web.access.person import forge_token, form_token, person_of
-from gitops_bg.web.dashboard.listing import Query
+from gitops_bg.web.dashboard.listing import Query, json_of_page
 from gitops_bg.web.dashboard.pages import NotHere, Pages, Shown, subject_of
 from gitops_bg.web.dashboard.source import Recent, Source
 
@@ -35,6 +39,10 @@ PAUSE = 1.0
 """Seconds between two messages at least: many passes follow each other."""
 _LONGEST = 2_000
 _HEADERS = {"X-Accel-Buffering": "no"}  # nginx would keep messages until it has many
+
+
+Draw = Callable[[], tuple[object, str]]
+"""Makes a message: what is compared with the last one, and the text of it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -81,8 +89,15 @@ class Events:
     async def stream(self, request: Request) -> Response:
         """The changes of the page that the query names as ``at``."""
         asked, show = self._page(request)
-        waiter = _Waiter(subject_of(asked), asyncio.get_running_loop())
-        return StreamingResponse(self._messages(asked, show, waiter), media_type="text/event-stream", headers=_HEADERS)
+        return self._streamed(partial(self._draw, asked, show), subject_of(asked))
+
+    async def stream_json(self, request: Request) -> Response:
+        """What `/api/v1/apps` answers to the same query, whenever that is something else, as JSON."""
+        return self._streamed(partial(self._encode, request), None)
+
+    def _streamed(self, draw: Draw, about: AppOrGroup | None) -> Response:
+        waiter = _Waiter(about, asyncio.get_running_loop())
+        return StreamingResponse(self._messages(draw, waiter), media_type="text/event-stream", headers=_HEADERS)
 
     def _page(self, request: Request) -> tuple[Request, Callable[[Request], Shown]]:
         """The request for the page itself, by the same person, and what shows it."""
@@ -101,16 +116,14 @@ class Events:
                 return Request({**scope, **child}), show
         raise HTTPException(404)
 
-    async def _messages(
-        self, request: Request, show: Callable[[Request], Shown], waiter: _Waiter
-    ) -> AsyncIterator[bytes]:
+    async def _messages(self, draw: Draw, waiter: _Waiter) -> AsyncIterator[bytes]:
         end, last = time.monotonic() + SECONDS, None
         self._waiters.add(waiter)
         try:
             while time.monotonic() < end:
                 waiter.changed.clear()
                 waiter.due = False
-                shown, text = await run_in_threadpool(self._draw, request, show)
+                shown, text = await run_in_threadpool(draw)
                 if shown != last:
                     yield message(text)
                     last = shown
@@ -122,6 +135,28 @@ class Events:
                     yield b":\n\n"
         finally:
             self._waiters.discard(waiter)
+
+    def _encode(self, request: Request) -> tuple[object, str]:
+        """The list as it is after the last change, by the rights of now; of which one may see nothing, why."""
+        person, access = person_of(request), self._source.access()
+        query = Query.read(request.query_params)
+        address = query.address(page=query.page).removeprefix("?")
+        scope = {
+            **request.scope,
+            "query_string": address.encode(),
+            "state": {**request.scope["state"], "access": access},
+        }
+        asked = Request(scope)
+
+        def encode() -> str:
+            try:
+                return json.dumps(json_of_page(self._pages.listed(asked)))
+            except GitopsBgError as error:
+                return json.dumps({"message": str(error)})
+
+        rights = (person.via, person.groups) if person else None
+        text = self._drawn.of((rights, access, API_EVENTS, address), encode, self._board.changes_of(None))
+        return text, text
 
     def _draw(self, request: Request, show: Callable[[Request], Shown]) -> tuple[Shown, str]:
         """The page and its inside as it is after the last change, by the rights of now: made once for all who have the

@@ -8,21 +8,22 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from gitops_bg.agent.operate.asked import AppCommand
+from gitops_bg.agent.operate.compare import Comparison
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, ObjectNotFound
 from gitops_bg.core.model.conditions import Phase
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, short
 from gitops_bg.repo.settings import is_app
 from gitops_bg.views.app import AppView
 from gitops_bg.views.fleet import FleetRow, fleet_of
 from gitops_bg.views.group_tree import GroupView
 from gitops_bg.views.history import HistoryRow
 from gitops_bg.web.access.person import Role, access_for, forge_token, form_token, person_of
-from gitops_bg.web.dashboard.actions import actions_for
+from gitops_bg.web.dashboard.action_table import actions_for
 from gitops_bg.web.dashboard.app_page import AppPage, GroupPage
-from gitops_bg.web.dashboard.listing import ROWS, Query, page_of
+from gitops_bg.web.dashboard.listing import ROWS, About, Page, Query, may_answer, page_of
 from gitops_bg.web.dashboard.rendering import render
-from gitops_bg.web.dashboard.snapshot import Snapshot
+from gitops_bg.web.dashboard.snapshot import Listed, Snapshot
 from gitops_bg.web.dashboard.source import Source, quietly
 
 _ENTRIES = 12
@@ -37,6 +38,7 @@ _DEEPEST = 1_000
 _SHORTEST = 7
 """Digits by which a commit is named at least."""
 _MOST_OF_FLEET = 500
+_LONGEST_NUMBER = 10
 
 
 class NotHere(Exception):
@@ -66,9 +68,23 @@ class Pages:
 
     def all(self, request: Request) -> Shown:
         """Everything, what waits for people first."""
-        snapshot, query = self._seen(request), Query.read(request.query_params)
-        waiting = [each for each in snapshot.rows if each.asked][:_WAITING] if query == Query() else []
-        return Shown("list.html", {"page": page_of(snapshot, query), "waiting": waiting})
+        page, waiting, is_mine = self.listed(request), list[Listed](), self._about(request).is_mine
+        if page.query == Query():
+            asking = (each for each in self._seen(request).rows if each.asked or is_mine(each))
+            waiting = sorted(asking, key=lambda each: not is_mine(each))[:_WAITING]
+        return Shown("list.html", {"page": page, "waiting": waiting, "mine": frozenset(filter(is_mine, waiting))})
+
+    def listed(self, request: Request) -> Page:
+        """The page of the list that is asked for, of what the person sees."""
+        return page_of(self._seen(request), Query.read(request.query_params), self._about(request))
+
+    def _about(self, request: Request) -> About:
+        person, access = person_of(request), access_for(request)
+
+        def is_mine(line: Listed) -> bool:
+            return may_answer(line, lambda role: access.may(person, role, line.row.namespace))
+
+        return About(self._source.labels, is_mine)
 
     def app(self, request: Request) -> Shown:
         """One app."""
@@ -77,7 +93,9 @@ class Pages:
         entries, unread = quietly(lambda: tuple(self._source.history(app, _ENTRIES)))
         troubles, _ = quietly(lambda: self._source.troubles(view))
         page = AppPage(view, troubles, entries, unread, self._source.clock())
-        return Shown("app.html", {"app": app, "page": page, **self._buttons(request, app, page)})
+        numbers = {short(each.digest): each.number for each in view.versions}
+        logs = {each.name: self._source.logs_of(app, numbers.get(each.digest, 0), each.name) for each in view.pods}
+        return Shown("app.html", {"app": app, "page": page, "logs": logs, **self._buttons(request, app, page)})
 
     def _buttons(self, request: Request, about: AppOrGroup, page: AppPage | GroupPage) -> dict[str, Any]:
         """What makes sense at present, of what the person may; and the gates that they may open or close."""
@@ -106,6 +124,26 @@ class Pages:
         entry = found[0]
         changes = self._source.changes(subject, entry) if isinstance(subject, AppKey) else ()
         return Shown("entry.html", {"subject": subject, "row": entry, "changes": changes})
+
+    def compare(self, request: Request) -> Shown:
+        """Two versions of an app beside each other. What they are never changes, so the page is not kept up to date."""
+        view, given = self.app_view(request), request.query_params
+        known = sorted({each.number for each in view.versions}, reverse=True)
+        asked = [given.get("from", ""), given.get("to", "")]
+        found = self.compared(request) if all(asked) else None
+        return Shown("compare.html", {"app": view.row.key, "known": known, "asked": asked, "found": found}, live=False)
+
+    def compared(self, request: Request) -> Comparison:
+        """The comparison that is asked for. Raises `NotHere` for a version that nobody has, or that is no number."""
+        app = self.visible(request)
+        assert isinstance(app, AppKey)
+        numbers = [request.query_params.get(name, "").removeprefix("v") for name in ("from", "to")]
+        if not all(each.isascii() and each.isdecimal() and len(each) < _LONGEST_NUMBER for each in numbers):
+            raise NotHere(f"Versions of {app} are compared by their numbers: ?from=3&to=4.", [app])
+        try:
+            return self._source.compare(app, *map(int, numbers))
+        except ObjectNotFound as error:
+            raise NotHere(f"{error}.", [app]) from error
 
     def group(self, request: Request) -> Shown:
         """One release group."""

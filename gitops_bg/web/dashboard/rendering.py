@@ -102,9 +102,9 @@ def style_class(style: str) -> str:
     return _CALM.get(style.rpartition(" ")[2], "faint" if style == "dim" else "")
 
 
-def web_link(address: str) -> str:
+def web_link(address: str | None) -> str:
     """An address that a page may link to; empty for any other."""
-    return address if address.startswith(("https://", "http://")) and address.isprintable() else ""
+    return address if address and address.startswith(("https://", "http://")) and address.isprintable() else ""
 
 
 def path_of(subject: AppOrGroup, *more: str) -> str:

@@ -6,6 +6,7 @@ its history in the mirror: once for all who look at it at the same time.
 """
 
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -13,11 +14,13 @@ from concurrent.futures import Future
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
+from urllib.parse import quote
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.live_views import read_app_view, read_group, troubles_of
 from gitops_bg.agent.operate.apps import AppCommands
+from gitops_bg.agent.operate.compare import Comparison, compare
 from gitops_bg.agent.operate.personal_forge import PersonalForge
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
 from gitops_bg.cluster.cluster import Cluster
@@ -25,6 +28,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.written import Labels
 from gitops_bg.repo.ledger.ledger import ClusterLedger, Committed
 from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.app.primary import read_primary
@@ -38,6 +42,7 @@ from gitops_bg.web.access.person import Access
 from gitops_bg.web.dashboard.policies import DAYS, shown_policies
 from gitops_bg.web.dashboard.snapshot import Board, Listed, Snapshot
 
+_PLACE = re.compile(r"\{(namespace|app|pod|version)\}")
 _FRESH_SECONDS = 1.0
 """How long what was read for one page is good for another."""
 _FETCHED_SECONDS = 60.0
@@ -200,6 +205,22 @@ class Source:
         document = read_one(PRIMARY_FILE, content)[0] if content else None
         primary = read_primary(document, app)[0] if document else None
         return primary.snapshot.text if primary else ""
+
+    def labels(self, about: AppOrGroup) -> Labels:
+        """The labels of the target of an app; those of a group are of its services."""
+        return self._running.catalog.reading.labels(about) if isinstance(about, AppKey) else ()
+
+    def logs_of(self, app: AppKey, version: int, pod: str) -> str:
+        """The address of the logs of a pod, by the template in gitops-bg.yaml; empty where there is none."""
+        links = self._running.catalog.reading.settings.links
+        values = {"namespace": app.namespace, "app": app.name, "version": str(version), "pod": pod}
+        template = (links.logs if links is not None else "") or ""
+        return _PLACE.sub(lambda found: quote(values[found[1]], safe=""), template)
+
+    def compare(self, app: AppKey, before: int, after: int) -> Comparison:
+        """How two versions of an app differ, by their numbers. Raises `ObjectNotFound`, and Git's errors."""
+        commands = self.commands
+        return compare(commands, commands.facts(app), before, after, self.clock())
 
     def policies(self, rows: Iterable[Listed], now: datetime, *, sees_all: bool = True) -> dict[str, Any]:
         """The policies of main with what they shut, and the errors of their files. For who does not see all, those for

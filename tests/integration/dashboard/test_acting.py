@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from gitops_bg.agent.runtime.leadership import LeaseSettings
-from gitops_bg.web.dashboard.actions import ACTIONS
+from gitops_bg.web.dashboard.action_table import ACTIONS
 from gitops_bg.web.dashboard.app import dashboard_server
 from tests.support.agent.agent_processes import AgentProcess
 from tests.support.cluster.control_plane import free_ports

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gitops_bg.web.dashboard.actions import OF_GROUPS
+from gitops_bg.web.dashboard.action_table import OF_GROUPS
 from tests.integration.dashboard.test_acting import JSON, PAGE, PERSON, people, trailers
 from tests.support.command_line import Cli
 from tests.support.groups import Store

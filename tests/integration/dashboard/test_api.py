@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
@@ -14,6 +15,7 @@ ASKED = {
     "/api/v1/apps": "/api/v1/apps",
     "/api/v1/apps/{namespace}/{app}": "/api/v1/apps/shop/web",
     "/api/v1/apps/{namespace}/{app}/history": "/api/v1/apps/shop/search/history",
+    "/api/v1/apps/{namespace}/{app}/compare": "/api/v1/apps/shop/search/compare?from=1&to=2",
     "/api/v1/fleet": "/api/v1/fleet",
 }
 
@@ -37,7 +39,7 @@ def test_an_answer_has_the_shape_that_the_document_says(
 
 def test_the_document_has_every_path_and_each_of_its_references_leads_somewhere(document: dict[str, Any]) -> None:
     assert document["openapi"] == "3.1.0"
-    assert len(document["paths"]) == 6
+    assert len(document["paths"]) == 8
     known = document["components"]["schemas"].keys()
     assert {each.rpartition("/")[2] for each in _references(document)} <= known
 
@@ -54,6 +56,35 @@ def test_a_list_takes_the_filters_of_the_page(http: httpx.Client) -> None:
     assert [(each["kind"], each["namespace"], each["name"]) for each in found["items"]] == [("app", "shop", "web")]
     assert found["items"][0]["created"].endswith("Z")
     assert (found["page"], found["pages"], found["found"], found["total"]) == (1, 1, 1, 5)
+
+
+def test_a_stream_has_the_list_as_json_and_again_when_it_changes(
+    http: httpx.Client, document: dict[str, Any], shop: Shop
+) -> None:
+    content = document["paths"]["/api/v1/events"]["get"]["responses"]["200"]["content"]
+    whole = {**content["text/event-stream"]["schema"], "components": document["components"]}
+    with http.stream("GET", "/api/v1/events", params={"q": "catalog"}) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        messages = (json.loads(line.removeprefix("data: ")) for line in answer.iter_lines() if line.startswith("data"))
+        first = next(messages)
+        assert [error.message for error in Draft202012Validator(whole).iter_errors(first)] == []
+        assert first == http.get("/api/v1/apps", params={"q": "catalog"}).json()
+        assert [each["name"] for each in first["items"]] == ["catalog"]
+        shop.well.push_image("1.7.0", "Sell something")
+        assert any("1.7.0" in json.dumps(each) for each in messages)
+    shop.well.revert(shop.world.remote.tip)
+    shop.well.wait_phase("Healthy")
+
+
+def test_two_versions_are_compared_as_diff_does(http: httpx.Client) -> None:
+    found = http.get("/api/v1/apps/shop/search/compare", params={"from": "1", "to": "v2"}).json()
+    assert (found["app"], found["before"], found["after"]) == ("shop/search", "1.4.0 (v1)", "1.5.0 (v2)")
+    image = {"path": "spec.containers[web].image", "before": "registry.example/search:1.4.0"}
+    assert image | {"after": "registry.example/search:1.5.0"} in found["differences"]
+    same = http.get("/api/v1/apps/shop/search/compare", params={"from": "2", "to": "2"}).json()
+    assert (same["equal"], same["differences"]) == (True, [])
+    for wrong in ({"from": "1", "to": "99"}, {"from": "x", "to": "1"}, {"from": "1"}, {"from": "-1", "to": "٣"}):
+        assert http.get("/api/v1/apps/shop/search/compare", params=wrong).status_code == 404, wrong
 
 
 def test_one_app_is_what_the_command_line_prints(http: httpx.Client, shop: Shop) -> None:

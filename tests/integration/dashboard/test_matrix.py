@@ -20,7 +20,7 @@ from gitops_bg.spec.access import AccessRule
 from gitops_bg.web.access.guard import Guard, login_from
 from gitops_bg.web.access.oidc import SESSION_COOKIE, Session
 from gitops_bg.web.access.person import Access, Person, Role, Via
-from gitops_bg.web.dashboard.actions import ACTIONS, OF_GROUPS
+from gitops_bg.web.dashboard.action_table import ACTIONS, OF_GROUPS
 from gitops_bg.web.dashboard.app import dashboard
 from gitops_bg.web.dashboard.source import Source
 from tests.integration.dashboard.shop import Shop
@@ -59,6 +59,9 @@ ROWS: dict[str, str | Role] = {
     "/api/v1/openapi.json": OF_ALL,
     "/api/v1/apps/{namespace}/{app}": PAGE,
     "/api/v1/apps/{namespace}/{app}/history": PAGE,
+    "/api/v1/apps/{namespace}/{app}/compare": PAGE,
+    "/apps/{namespace}/{app}/compare": PAGE,
+    "/api/v1/events": STREAM,
     "/api/v1/groups/{namespace}/{group}": PAGE,
     "/api/v1/groups/{namespace}/{group}/history": PAGE,
     "/apps/{namespace}/{app}": PAGE,
@@ -146,7 +149,8 @@ def matrix(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Matrix:
 
 
 def at(path: str, namespace: str = "shop", name: str = "web") -> str:
-    return path.format(namespace=namespace, app=name, group=name, commit="0" * 40, name="style.css")
+    asked = "?from=1&to=2" if path.endswith("/compare") else ""
+    return path.format(namespace=namespace, app=name, group=name, commit="0" * 40, name="style.css") + asked
 
 
 def bearer(group: str) -> dict[str, str]:

@@ -106,6 +106,28 @@ def test_the_history_has_every_entry_and_each_a_page_of_its_own(http: httpx.Clie
     assert http.get("/apps/shop/nothing/history").status_code == 404
 
 
+def test_any_two_versions_are_compared(http: httpx.Client) -> None:
+    empty = http.get("/apps/shop/search/compare")
+    assert (empty.status_code, '<option value="2">' in empty.text) == (200, True)
+    shown = text_of(http.get("/apps/shop/search/compare", params={"from": "2", "to": "1"}))
+    assert "1.5.0 (v2) → to 1.4.0 (v1)" in shown
+    assert "spec.containers[web].image: registry.example/search:1.5.0 → registry.example/search:1.4.0" in shown
+    answer = http.get("/apps/shop/search/compare", params={"from": "1", "to": "7"})
+    assert answer.status_code == 404
+    assert "neither the record nor main's history has a template of version 7" in text_of(answer)
+
+
+def test_pods_lead_to_their_logs_where_the_settings_say_where_they_are(http: httpx.Client, shop: Shop) -> None:
+    assert "The logs: gitops-bg logs shop/catalog" in text_of(http.get("/apps/shop/catalog"))
+    head = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
+    logs = "links: {logs: 'https://logs.example.com/?ns={namespace}&v={version}&pod={pod}'}\n"
+    shop.world.publish("Say where logs are", {"gitops-bg.yaml": head + logs})
+    link = r'<a class="logs" href="https://logs\.example\.com/\?ns=shop&amp;v=2&amp;pod=catalog-[a-z0-9-]+">'
+    eventually(lambda: re.search(link, http.get("/apps/shop/catalog").text), what="pods lead to their logs")
+    shop.world.publish("Nowhere", {"gitops-bg.yaml": head})
+    eventually(lambda: "The logs:" in text_of(http.get("/apps/shop/catalog")), what="the command stands there again")
+
+
 def test_the_policies_say_what_they_hold_now(http: httpx.Client) -> None:
     shown = text_of(http.get("/policies"))
     assert "night-rest soak · for 5 apps" in shown

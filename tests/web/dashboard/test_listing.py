@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitops_bg.web.dashboard.listing import ROWS, Query, page_of
-from gitops_bg.web.dashboard.snapshot import Snapshot, snapshot_of
+from gitops_bg.web.access.person import Role
+from gitops_bg.web.dashboard.listing import ROWS, About, Query, may_answer, page_of
+from gitops_bg.web.dashboard.snapshot import Listed, Snapshot, snapshot_of
 from tests.web.dashboard.objects import line, many
 
 WAITS = [
@@ -57,6 +58,53 @@ def test_a_line_says_what_it_waits_for_until_when_and_who_must_act() -> None:
     assert (waiting.waits_for.kind, waiting.waits_for.until) == ("policy", datetime(2026, 3, 2, 6, tzinfo=UTC))
     assert [each.who for each in waiting.asked] == ["who promotes this app"]
     assert line("cart").asked == ()
+
+
+LABELS = {"web": (("team", "shop"), ("tier", "front")), "cart": (("team", "shop"),)}
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("team=shop", ["web", "cart"]),
+        ("team==shop", ["web", "cart"]),
+        ("tier", ["web"]),
+        ("!tier", ["cart", "bank"]),
+        ("team=shop,tier!=front", ["cart"]),
+        ("team!=shop", ["bank"]),
+        ("team = shop , tier", ["web"]),
+        ("=", []),
+        (",", ["web", "cart", "bank"]),
+    ],
+)
+def test_labels_of_targets_are_selected_as_by_kubectl(asked: str, found: list[str]) -> None:
+    snapshot = snapshot_of(1, [line("web"), line("cart"), line("bank")])
+    about = About(labels=lambda key: LABELS.get(key.name, ()))
+    page = page_of(snapshot, Query.read({"label": asked}), about)
+    assert [each.row.name for each in page.rows] == found
+    assert Query.read({"label": asked}) == Query.read({"label": page.query.label})
+
+
+GATE = [{"kind": "manual", "open": False, "reason": "waits for somebody"}]
+
+
+@pytest.mark.parametrize(
+    ("waits", "roles", "is_mine"),
+    [
+        (line("web", "AwaitingPromotion"), {Role.OPERATOR}, True),
+        (line("web", "AwaitingPromotion"), {Role.APPROVER}, False),
+        (line("web", "AwaitingPromotion"), {Role.VIEWER}, False),
+        (line("web", "Held"), {Role.OPERATOR}, True),
+        (line("web", "Waiting", gates=GATE), {Role.APPROVER}, True),
+        (line("web", "Waiting", gates=GATE), {Role.VIEWER}, False),
+        (line("web"), {Role.OPERATOR, Role.APPROVER}, False),
+    ],
+)
+def test_what_waits_for_somebody_is_what_their_role_may_answer(waits: Listed, roles: set[Role], is_mine: bool) -> None:
+    assert may_answer(waits, roles.__contains__) is is_mine
+    about = About(is_mine=lambda each: may_answer(each, roles.__contains__))
+    page = page_of(snapshot_of(1, [waits, line("cart")]), Query(mine=True), about)
+    assert (page.mine, [each.row.name for each in page.rows]) == ((1, ["web"]) if is_mine else (0, []))
 
 
 def test_what_people_are_needed_for_comes_first_among_the_phases() -> None:

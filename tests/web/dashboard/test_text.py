@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.agent.operate.compare import Comparison
 from gitops_bg.core.model.analysis import (
     Analyses,
     AnalysisPhase,
@@ -35,7 +36,7 @@ from gitops_bg.views.history import HistoryRow
 from gitops_bg.views.obstacles import Trouble
 from gitops_bg.views.rows import Row
 from gitops_bg.web.access.person import Person, Role, Via
-from gitops_bg.web.dashboard.actions import ACTIONS
+from gitops_bg.web.dashboard.action_table import ACTIONS
 from gitops_bg.web.dashboard.app_page import AppPage
 from gitops_bg.web.dashboard.listing import Query, page_of
 from gitops_bg.web.dashboard.policies import ShownPolicy, Span
@@ -56,7 +57,7 @@ EVIL = {
 _ALLOWED = set(
     "html head meta title link body a header img nav span main div h1 h2 h3 p ul ol li section form label input select "  # noqa: SIM905
     "option button table caption thead tbody tr th td time footer code b strong dl dt dd figure pre br "
-    "script dialog kbd svg g rect circle path text".split()
+    "script dialog datalist kbd svg g rect circle path text".split()
 )
 
 
@@ -165,6 +166,7 @@ def test_every_field_of_an_app_is_text(evil: str) -> None:
     person = everywhere(common()["person"], evil)
     actions = list(ACTIONS.values())
     more = {"actions": actions, "gate_actions": [(actions[0], evil)], "token": evil, "address": evil, "person": person}
+    more["logs"] = {evil: evil, "x": "https://logs.example.com/"}
     shown = _rendered("app.html", app=AppKey(evil, evil), page=page, **more)
     _demand_text(shown)
     assert "javascript:" not in re.sub(r">[^<]*<", "><", shown)
@@ -174,9 +176,9 @@ def test_every_field_of_an_app_is_text(evil: str) -> None:
 def test_every_field_of_the_list_is_text(evil: str) -> None:
     one = everywhere(line("web", "AwaitingPromotion", gates=[{"kind": "policy", "open": False, "reason": "x"}]), evil)
     snapshot = replace(snapshot_of(1, [one]), namespaces=(evil,))
-    page = page_of(snapshot, Query(search=evil, phase=evil, namespace=evil))
+    page = page_of(snapshot, Query(search=evil, phase=evil, namespace=evil, label=evil))
     main = everywhere(replace(MAIN, problems=("x",)), evil)
-    _demand_text(_rendered("list.html", page=replace(page, rows=(one,)), waiting=[one], main=main))
+    _demand_text(_rendered("list.html", page=replace(page, rows=(one,)), waiting=[one], mine={one}, main=main))
 
 
 @pytest.mark.parametrize("evil", EVIL.values(), ids=list(EVIL))
@@ -186,6 +188,8 @@ def test_every_field_of_the_other_pages_is_text(evil: str) -> None:
     difference = Difference(evil, evil, f"{evil}\n{evil}")
     _demand_text(_rendered("history.html", subject=app, rows=(row,), number=2, more=True))
     _demand_text(_rendered("entry.html", subject=group, row=row, changes=(difference,)))
+    both = Comparison(app, _app_page(evil).view.versions[0], _app_page(evil).view.versions[1], (difference,))
+    _demand_text(_rendered("compare.html", app=app, known=[1], asked=[evil, evil], found=both))
     _demand_text(_rendered("wall.html", asking=[one], moving=[one], total=2))
     policy = Policy(evil, match=Match(), broken=evil)
     shown = ShownPolicy(policy, (evil,), 1, (one,), (Span(NOW, NOW + timedelta(hours=1), evil),))
@@ -216,5 +220,5 @@ def test_only_http_and_https_lead_out(address: str) -> None:
 
 def test_times_are_readable_without_a_script() -> None:
     at = datetime(2026, 3, 1, 11, 0, tzinfo=UTC)
-    page = _rendered("list.html", page=page_of(snapshot_of(1, [line("web")]), Query()), waiting=[])
+    page = _rendered("list.html", page=page_of(snapshot_of(1, [line("web")]), Query()), waiting=[], mine=())
     assert f'<time datetime="{at:%Y-%m-%dT%H:%M:%SZ}" title="2026-03-01 11:00:00 UTC" class="ago">1h ago</time>' in page

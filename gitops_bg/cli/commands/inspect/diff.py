@@ -9,30 +9,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from gitops_bg.agent.groups.facts import GroupFacts
-from gitops_bg.agent.operate.restore_version import side_of
+from gitops_bg.agent.operate.compare import ComparedVersion, compared_version, differences_between, with_template
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed
 from gitops_bg.cli.options.groups import Group, group_version_option
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup, version_option
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.repository.proposals import number_named, with_template
+from gitops_bg.cli.repository.proposals import number_named
 from gitops_bg.cli.session.location import apps_named, group_named
 from gitops_bg.cli.session.session import Session, asking_for, group_facts, group_in_git, members_facts
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.foreign_json import reread_json, tag_of
+from gitops_bg.core.foreign_json import tag_of
 from gitops_bg.core.groups.forecast import Forecast, forecast
 from gitops_bg.core.groups.model import VersionStage
 from gitops_bg.core.model import version as model
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.version import Version, version_name
-from gitops_bg.spec.manifests.differences import Difference, differences
+from gitops_bg.spec.manifests.differences import Difference
 from gitops_bg.views.differences import (
-    ComparedSide,
-    configuration_differences,
     route_differences,
     service_differences,
-    without_secrets_of,
 )
 
 if TYPE_CHECKING:
@@ -100,7 +97,7 @@ def _print_comparison(output: Output, compared: _Compared) -> int:
 def _of_app(session: Session, facts: Facts, to: str) -> _Compared:
     world = facts.world(session.now)
     number = number_named(to, world, session)
-    other = with_template(session, world, number) if number else _target(facts)
+    other = with_template(session.repository, world, number) if number else _target(facts)
     version = world.record.version(other.snapshot.digest)
     number, snapshot = number or (version.number if version else None), other.snapshot
     named = version_name(number, snapshot.digest, tag_of(snapshot.text))
@@ -123,15 +120,11 @@ def _differences(session: Session, live: Facts | None, facts: Facts, wanted: Tar
     """Return the differences of the pod templates, ConfigMaps and Secrets of what is live of an app, or of none, and of
     a version of another one, or of the same; the values of Secrets are never shown.
     """
-    before, side = {}, ComparedSide()
-    world = live.world(session.now) if live is not None else None
+    before, world = ComparedVersion(), live.world(session.now) if live is not None else None
     if live is not None and world is not None and world.active is not None:
-        snapshot = world.snapshot(world.active)
-        before = reread_json(snapshot.text or "{}")
-        side = side_of(session, live, snapshot, world.active.source.commit)
-    other = side_of(session, facts, wanted.snapshot, wanted.source.commit)
-    found = [*differences(before, reread_json(wanted.snapshot.text)), *configuration_differences(side, other)]
-    return without_secrets_of(found, (*side.contents, *other.contents))
+        before = compared_version(session, live, world.snapshot(world.active), world.active.source.commit)
+    after = compared_version(session, facts, wanted.snapshot, wanted.source.commit)
+    return differences_between(before, after)
 
 
 # --- a release group ---

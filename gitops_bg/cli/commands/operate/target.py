@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gitops_bg.agent.operate.commits import CommitPlan, in_app
+from gitops_bg.agent.operate.compare import with_template
 from gitops_bg.agent.operate.restore_version import Folder, edits_back, side_of, target_file
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
@@ -15,7 +16,7 @@ from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, versio
 from gitops_bg.cli.options.values import a_version_name
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.repository.commits import commit_change, demand_sound
-from gitops_bg.cli.repository.proposals import number_named, one_name, with_template
+from gitops_bg.cli.repository.proposals import number_named, one_name
 from gitops_bg.cli.repository.user_git import author
 from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
@@ -138,7 +139,7 @@ def _older(session: Session, facts: Facts, world: World, number: int | None) -> 
     if wanted is None:
         missing = "older version that was not given up"
         raise ObjectNotFound(f"{facts.app}: neither the record nor main's history has a template of {missing}")
-    return with_template(session, world, wanted)
+    return with_template(session.repository, world, wanted)
 
 
 def _before(world: World) -> Version | None:
