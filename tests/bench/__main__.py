@@ -23,6 +23,7 @@ from tests.bench.scale.dashboard import measure_dashboard
 from tests.bench.scale.page import write_scale
 from tests.bench.scale.rows import GROWTH, measure_scale
 from tests.bench.stage import QUICK, Size, Stage, control_plane_stage, sandbox_stage, watching
+from tests.bench.streams import measure_streams
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 
 _Make = Callable[[Size], AbstractContextManager[Stage]]
@@ -132,6 +133,8 @@ def _on_stage(
                 if cpu is not None:
                     cpu[size.apps] = statistics.median(spent)
                 yield row
+            if "streams" in only:
+                yield from measure_streams(stage, size, agent, measurements)
             if "cycle" in only:
                 clone = stage.remote.clone(stage.folder / "clone")
                 yield from Cycle(stage, agent, seen, clone).rows(stage.unchanged(size.cycles))

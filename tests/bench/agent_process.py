@@ -22,6 +22,7 @@ from gitops_bg.core.model import digest
 from gitops_bg.repo.git import mirror, objects, remote
 from gitops_bg.repo.read import changes, commits
 from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.web.dashboard.app import dashboard_server
 from tests.bench.channel import serve, settings_of_child
 from tests.bench.resources import resources
 from tests.bench.scale.held import held
@@ -152,6 +153,12 @@ def main() -> None:
         counted.taken()
         return resources(settings.repository.directory)
 
+    def dashboard() -> str:
+        """Serve the dashboard from now on; where that is."""
+        server = dashboard_server(agent, "127.0.0.1", 0)
+        server.start()
+        return server.url
+
     allocations = Allocations()
 
     def grown(most: int) -> list[str]:
@@ -171,7 +178,7 @@ def main() -> None:
         "memory": memory,
     }
     try:
-        serve({**handlers, "advance": advance, "resources": used, "held": weighed})
+        serve({**handlers, "dashboard": dashboard, "advance": advance, "resources": used, "held": weighed})
     finally:
         agent.stop()
 
