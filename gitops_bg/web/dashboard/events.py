@@ -37,6 +37,10 @@ HEARTBEAT = 10.0
 """Seconds between two signs of life, so that no proxy takes the connection for dead."""
 PAUSE = 1.0
 """Seconds between two messages at least: many passes follow each other."""
+SETTLES = 0.5
+"""Seconds between a change and what is drawn of it: pages do not take the processor from the passes that a change
+brings.
+"""
 _LONGEST = 2_000
 _HEADERS = {"X-Accel-Buffering": "no"}  # nginx would keep messages until it has many
 
@@ -131,6 +135,7 @@ class Events:
                 while not waiter.changed.is_set() and time.monotonic() < end:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(waiter.changed.wait(), HEARTBEAT)
+                        await asyncio.sleep(SETTLES)
                         break
                     yield b":\n\n"
         finally:

@@ -181,7 +181,7 @@ def test_wrong_settings_are_refused_with_every_problem() -> None:
         "gitops-bg.yaml:3: acceptedHistory: 'abc' is not allowed (use a full commit id: 40 or 64 hexadecimal digits)",
         "gitops-bg.yaml:4: author: there is no such field "
         "(known here: acceptedHistory, access, alerts, apiVersion, commitAuthor, forge, historyGeneration, "
-        "kind, maxDeletedAppsPercent, require)",
+        "kind, links, maxDeletedAppsPercent, require)",
     ]
     with pytest.raises(InvalidInput, match="the file is empty"):
         load_settings(b"")
