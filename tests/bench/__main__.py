@@ -22,8 +22,8 @@ from tests.bench.rows import KEYS, Row
 from tests.bench.scale.dashboard import measure_dashboard
 from tests.bench.scale.page import write_scale
 from tests.bench.scale.rows import GROWTH, measure_scale
+from tests.bench.scale.streams import measure_streams
 from tests.bench.stage import QUICK, Size, Stage, control_plane_stage, sandbox_stage, watching
-from tests.bench.streams import measure_streams
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 
 _Make = Callable[[Size], AbstractContextManager[Stage]]

@@ -24,7 +24,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.web.access.login_file import read_login_file
-from gitops_bg.web.access.oidc import LOGIN, OidcLogin
+from gitops_bg.web.access.oidc import LOGIN, LOGOUT, OidcLogin, plain_page
 from gitops_bg.web.access.person import ANYBODY, Access, Person, Via
 from gitops_bg.web.access.tokens import Tokens
 
@@ -161,13 +161,21 @@ class Guard:
         return self._why_foreign(request, person)
 
     def _log_in(self, request: Request) -> Response | None:
-        """The answer to who has to log in: people are led there, and come back; None for what is open to everybody."""
+        """The answer to who has to log in: people are led there, and come back; None for what is open to everybody.
+
+        Of a form no answer may lead elsewhere (``form-action``): a page says where to log in, and that leads to what
+        the form would have done.
+        """
         if self._login.open_paths and request.url.path.startswith(self._login.open_paths):
             return None
-        is_page = "text/html" in request.headers.get("accept", "") and request.method == "GET"
-        if self._login.oidc is not None and is_page:
-            path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-            return RedirectResponse(f"{LOGIN}?{urlencode({'next': path})}", 303)
+        if self._login.oidc is not None and "text/html" in request.headers.get("accept", ""):
+            asked = f"?{request.url.query}" if request.url.query else ""
+            if request.method == "GET":
+                return RedirectResponse(f"{LOGIN}?{urlencode({'next': request.url.path + asked})}", 303)
+            if request.method == "POST":
+                path = "/" if request.url.path == LOGOUT else request.url.path
+                says = "Your session has ended, so nothing was done."
+                return plain_page(401, says, f"{LOGIN}?{urlencode({'next': path})}", "Log in, and look at it again")
         said = "log in first; a script sends its token: Authorization: Bearer <token>"
         return _message(401, said, {"WWW-Authenticate": "Bearer"})
 

@@ -120,7 +120,7 @@ class OidcLogin:
         """A state that this browser did not begin with is a login that somebody else began."""
         attempt = self._attempts.remove(request.cookies.get(ATTEMPT_COOKIE, ""))
         if attempt is None:
-            return _page(400, "This login did not begin here, or took too long.", LOGIN, "Log in")
+            return plain_page(400, "This login did not begin here, or took too long.", LOGIN, "Log in")
         request.scope["session"] = attempt.kept
         try:
             claims, id_token, token = await self._claims(request)
@@ -189,17 +189,17 @@ class OidcLogin:
         """Say that it did not succeed: to the log why, to the browser only what we say ourselves."""
         why = one_line(f"{type(error).__name__}: {error}")
         _log.warning("a login did not succeed: %s", why, extra=fields(issuer=self._provider.issuer))
-        return _page(403, shown or "The login did not succeed; the agent's log says why.", LOGIN, "Try again")
+        return plain_page(403, shown or "The login did not succeed; the agent's log says why.", LOGIN, "Try again")
 
     # --- logging out ---
 
     async def _log_out(self, request: Request) -> Response:
         """End the session here, and offer to end that at the provider: only a person should leave other sites, too."""
         if await posted_form(request) is None:
-            return _page(403, "This form is of another session: load the page again.", "/", "Back")
+            return plain_page(403, "This form is of another session: load the page again.", "/", "Back")
         found = self.session(request)
         ended = self._sessions.remove(found[0]) if found else None
-        answer = _page(
+        answer = plain_page(
             200,
             "You are logged out here.",
             await self._end_of_session(ended),
@@ -288,7 +288,7 @@ def _drop_cookie(answer: Response, name: str) -> None:
     answer.delete_cookie(name, path="/", secure=True, httponly=True, samesite="lax")
 
 
-def _page(status: int, says: str, link: str, words: str) -> HTMLResponse:
+def plain_page(status: int, says: str, link: str, words: str) -> HTMLResponse:
     """A page for who is not logged in: it says nothing of what the dashboard shows."""
     says, link, words = (html.escape(each) for each in (says, link, words))
     head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>gitops-bg</title>'

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
 from gitops_bg.web.dashboard.app import dashboard_server
 from tests.integration.dashboard.shop import NAMESPACE, Shop
+from tests.support.browser import browser_at_hand
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.cluster.gateway_api import install_gateway_api
 from tests.support.scenario import Scenario, scenario
 from tests.support.servers.backend import serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser  # type: ignore[import-not-found, unused-ignore]
 
 
 @pytest.fixture(scope="session")
@@ -64,3 +69,16 @@ def acting(world: Scenario) -> Iterator[httpx.Client]:
         httpx.Client(base_url=server.url, trust_env=False, timeout=60, headers=headers) as client,
     ):
         yield client
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One for all; each test has a context of its own."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        folder = browser_at_hand()
+        assert folder is not None
+        made = driver.chromium.launch(executable_path=str(folder / "bin" / "chromium"), args=["--no-sandbox"])
+        yield made
+        made.close()

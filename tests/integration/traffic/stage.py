@@ -51,10 +51,10 @@ class Stage:
 
 
 @contextmanager
-def stage(folder: Path, route_delay: float = 0.0) -> Iterator[Stage]:
+def stage(folder: Path, route_delay: float = 0.0, namespace: str = "") -> Iterator[Stage]:
     """A stage in a sandbox of its own, whose nodes are `route_delay` seconds late; no agent runs yet."""
     running = SandboxCluster.run(folder, ready_after=0.05, traffic=True, route_delay=route_delay)
-    with running as cluster, scenario(cluster, folder) as world:
+    with running as cluster, _world(cluster, folder, namespace) as world:
         web = world.app()
         load = Traffic(cluster.sandbox.service_url(world.namespace, web.name), CLIENTS)
         with Sightings(cluster, world.namespace) as seen:
@@ -62,3 +62,11 @@ def stage(folder: Path, route_delay: float = 0.0) -> Iterator[Stage]:
                 yield Stage(world, cluster, web, Law(web, seen), load, seen)
             finally:
                 load.stop()
+
+
+@contextmanager
+def _world(cluster: SandboxCluster, folder: Path, namespace: str) -> Iterator[Scenario]:
+    if namespace:
+        cluster.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
+    with scenario(cluster, folder, namespace=namespace) as made:
+        yield made

@@ -131,6 +131,16 @@ def test_a_session_is_a_cookie_that_no_script_and_no_other_site_gets(dashboard: 
     assert "ada" not in str(browser.cookies), "nothing of the person is in the cookie"
 
 
+def test_a_form_of_a_session_that_has_ended_says_where_to_log_in_and_comes_back_to_what_it_would_do(
+    dashboard: Dashboard,
+) -> None:
+    """No answer to a form may lead to the provider: ``form-action`` of our pages holds for all that follows it."""
+    for path, comes_back in (("/apps/shop/web/promote?x=1", "%2Fapps%2Fshop%2Fweb%2Fpromote"), ("/logout", "%2F")):
+        answer = dashboard.browser().post(path, data={"sure": "yes"}, headers=PAGE)
+        assert (answer.status_code, f'href="/login?next={comes_back}"' in answer.text) == (401, True)
+        assert "nothing was done" in answer.text
+
+
 def test_programs_are_not_led_anywhere(dashboard: Dashboard) -> None:
     browser = dashboard.browser()
     assert browser.get("/", headers={"Accept": "application/json"}).status_code == 401
