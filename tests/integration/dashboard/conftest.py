@@ -71,9 +71,11 @@ def acting(world: Scenario) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One for all; each test has a context of its own."""
+    """One for a module; each test has a context of its own. While it is there, its thread has a loop that runs, so
+    that nothing else can.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
