@@ -15,6 +15,8 @@ PEERS = f"{ARCHITECTURE}/peers"
 DECISIONS = "docs/decisions"
 ENGINE = f"{ARCHITECTURE}/engine.md"
 
+_DATA = re.compile(r"(?<=;base64,)[A-Za-z0-9+/=]+")
+"""What a file has of a picture in it: no text."""
 _NUMBER = r"\d+(?:\.\d+)*"
 _MORE = rf"(?:(?:,| and|, and| to) §{_NUMBER})*"
 
@@ -210,5 +212,5 @@ def read(root: Path) -> Library:
         path = file.relative_to(root).as_posix()
         if file.suffix in (".pyc", ".json", ".png") or not file.is_file() or path.startswith(HERE):
             continue
-        texts[path] = file.read_text(encoding="utf-8")
+        texts[path] = _DATA.sub("", file.read_text(encoding="utf-8"))
     return Library(texts)

@@ -228,9 +228,12 @@ class App:
 
     def add(self, tag: str = "v1", message: str = "") -> str:
         """Push the folder of a new app. Returns the commit."""
+        return self.scenario.publish(message or f"Add {self.name}", self.files(tag))
+
+    def files(self, tag: str) -> dict[str, str | None]:
+        """The folder of a new app, by paths: several are there at once by one commit of all of theirs."""
         files = {f"{self.folder}/app.yaml": self.app_yaml(), f"{self.folder}/target.yaml": self.target_yaml(tag)}
-        objects = {f"{self.folder}/{name}": yaml.safe_dump(each) for name, each in self.objects.items()}
-        return self.scenario.publish(message or f"Add {self.name}", files | objects)
+        return files | {f"{self.folder}/{name}": yaml.safe_dump(each) for name, each in self.objects.items()}
 
     def deploy(self, tag: str = "v1") -> App:
         """A new app that is up, and in Git, and told in the ledger."""

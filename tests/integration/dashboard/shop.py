@@ -39,13 +39,13 @@ class Shop:
         """Bring all of them to what they are there for; the agent runs."""
         self._publish_analysis()
         self.waits.container = {"env": [{"name": "CURRENCY", "value": "EUR"}]}
-        for app in self.apps:
-            app.add("1.4.0")
+        self.world.publish(
+            "Open the shop", {path: text for app in self.apps for path, text in app.files("1.4.0").items()}
+        )
         for app in self.apps:
             app.wait_live("1.4.0")
             app.wait_primary("1.4.0")
-        self.well.promote("1.5.0")
-        self._go_back()
+        self._move_and_go_back()
         soak = policy("night-rest", "- soak: {for: 48h}")
         self.world.publish("Let candidates rest", {"policies/night-rest.yaml": soak})
         self.waits.container = {"env": [{"name": "CURRENCY", "value": "USD"}, {"name": "BANNER", "value": "on"}]}
@@ -56,9 +56,16 @@ class Shop:
         self.fails.wait(lambda: "ImagePullBackOff" in json.dumps(self.fails.status), "its pods cannot start")
         self.measured.wait(lambda: bool(self.measured.status.get("analysisRuns")), "an analysis runs")
 
-    def _go_back(self) -> None:
-        merged = self.went_back.promote("1.5.0")
-        self.went_back.revert(merged)
+    def _move_and_go_back(self) -> None:
+        """Two promotions at a time; somebody reverts one of them."""
+        moves = [self.well, self.went_back]
+        for app in moves:
+            app.push_image("1.5.0")
+        merged = {app.name: app.merge_promotion("1.5.0") for app in moves}
+        for app in moves:
+            app.wait_live("1.5.0")
+            app.wait_told("promoted")
+        self.went_back.revert(merged[self.went_back.name])
         self.went_back.wait_live("1.4.0")
         self.went_back.wait_phase("Held")
 
