@@ -246,7 +246,7 @@ class HookCaller:
         self._on_result(subject)
 
     async def _answer(self, subject: AppOrGroup, call: HookCall) -> tuple[int, str]:
-        """Status and text; status 0 and the reason where there was no response."""
+        """Return status and text; status 0 and the reason where there was no response."""
         secrets = Secrets(call.hook.namespace or subject.namespace, self._read_secret)
         compose = self._composers.get(call.hook.type, request_for)
         try:

@@ -155,7 +155,7 @@ class Cluster:
 
     @classmethod
     def over(cls, client: Client, namespaces: Sequence[str] = (), us: Ownership = UNOWNED) -> "Cluster":
-        """As `live`, over a client that there is already, as who follows ``us`` sees it; `stop` closes it."""
+        """Do as `live`, over a client that there is already, as who follows ``us`` sees it; `stop` closes it."""
         reader = LiveReader(client, EndpointSliceVersion(client), tuple(namespaces))
         return cls._of(client, reader, reader, us=us)
 

@@ -380,7 +380,7 @@ class RivalRoutes:
         return found
 
     def delete(self, namespace: str, name: str, owner: str) -> Object | None:
-        """As `delete_of_owner`; the next list is a new one."""
+        """Do as `delete_of_owner`; the next list is a new one."""
         with self._lock:
             self._known.pop(namespace, None)
         return delete_of_owner(self._client, namespace, name, owner)

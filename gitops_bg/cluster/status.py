@@ -32,7 +32,7 @@ from gitops_bg.spec.status import moment_of
 
 
 def runs_of(record: Record) -> tuple[shown.AnalysisRunStatus, ...]:
-    """`status.analysisRuns`: the last run of each stage and the remembered ones before, the newest first."""
+    """Return `status.analysisRuns`: the last run of each stage and the remembered ones before, the newest first."""
 
     def shown_of(run: AnalysisRun) -> shown.AnalysisRunStatus:
         version = record.version(run.digest)

@@ -228,7 +228,7 @@ def _border(signs: Sequence[str | None]) -> int:
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:
-    """Sorted spans, those that overlap as one."""
+    """Yield sorted spans, those that overlap as one."""
     start = end = 0
     for first, last in spans:
         if first >= end:

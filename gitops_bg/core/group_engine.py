@@ -161,7 +161,7 @@ def _with_ledger(world: GroupWorld) -> GroupWorld:
 
 
 def _at_rest(desired: DesiredGroup, observed: ObservedGroup, record: GroupRecord) -> GroupDecision:
-    """Nothing moves where main does not count and nobody can read what the record's main said: it has the routes."""
+    """Decide nothing where main does not count and nobody can read what the record's main said: it has the routes."""
     record = replace(record, lost=desired.main.lost_after(record.lost))
     conditions = conditions_of_rewritten(observed, record) if record.lost else ()
     return GroupDecision((), record, Phase.DEGRADED, conditions, silent=not conditions)

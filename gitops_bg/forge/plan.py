@@ -196,7 +196,8 @@ class _Planner:
 
 
 def _is_ours_to_write(marker: Marker | None, made: Marker, offer: AnyOffer) -> bool:
-    """Of two clusters with one branch, the author of the present text continues, as long as it has the same offer.
+    """Return whether it is ours to write: of two clusters with one branch, the author of the present text continues,
+    as long as it has the same offer.
 
     Who offers nothing, and only describes the branch, leaves what the other one says of the same version.
     """

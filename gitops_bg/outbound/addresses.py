@@ -34,7 +34,7 @@ class AddressRules:
     denied: tuple[Network, ...] = ()
 
     def refusal_of_literal(self, host: str) -> str:
-        """As `refusal`, where a host is an address; a name is judged by where it leads, when it is connected to.
+        """Do as `refusal`, where a host is an address; a name is judged by where it leads, when it is connected to.
 
         >>> AddressRules().refusal_of_literal("127.0.0.1")[:9], AddressRules().refusal_of_literal("localhost")
         ('127.0.0.1', '')

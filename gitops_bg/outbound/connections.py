@@ -71,7 +71,7 @@ class AsyncGuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: _Options = None,
     ) -> httpcore.AsyncNetworkStream:
-        """As `GuardedBackend.connect_tcp`."""
+        """Do as `GuardedBackend.connect_tcp`."""
         try:
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
@@ -141,7 +141,7 @@ def permitted_connections(rules: AddressRules) -> Iterator[list[str]]:
 
 
 def _proxies() -> frozenset[tuple[str, int]]:
-    """Addresses and ports of the proxies that the environment names; of one whose name nobody knows, none."""
+    """Return addresses and ports of the proxies that the environment names; of one whose name nobody knows, none."""
     found: set[tuple[str, int]] = set()
     for url in {url for scheme, url in getproxies_environment().items() if scheme != "no"}:
         with suppress(OSError, ValueError):

@@ -123,7 +123,7 @@ def ask(request: HttpRequest, rules: AddressRules = EVERYWHERE) -> HttpAnswer:
 
 
 def exchange(client: httpx.Client, request: HttpRequest) -> HttpAnswer:
-    """As `ask`, over the kept connections of a client; the client's trust applies, not the request's."""
+    """Do as `ask`, over the kept connections of a client; the client's trust applies, not the request's."""
     with _border(_place(request.url)):
         return _follow(client, request, time.monotonic() + request.timeout)
 

@@ -294,7 +294,7 @@ class Repository:
         return {name: file.content for name, file in self.files_of([app], commit)[app].items()}
 
     def settings_file(self, commit: str = "") -> bytes | Problem | None:
-        """``gitops-bg.yaml``, or None."""
+        """Return ``gitops-bg.yaml``, or None."""
         return self.text_file(SETTINGS_FILE, commit)
 
     def groups(self, commit: str = "") -> Mapping[GroupKey, str]:
@@ -330,7 +330,7 @@ class Repository:
             return self._mainline.landing(commit, self.poller.head())
 
     def primary_at(self, app: AppKey, commit: str) -> bytes | None:
-        """``primary.yaml`` at any commit in the mirror, of any branch; None where it cannot be read."""
+        """Return ``primary.yaml`` at any commit in the mirror, of any branch; None where it cannot be read."""
         with self.lock:
             file = self._files.at(self.path_of(app, PRIMARY_FILE), commit) if self.mirror.has(commit) else None
             return file.content if file is not None and isinstance(file.content, bytes) else None
@@ -344,18 +344,23 @@ class Repository:
             return self.commits.around(commit, paths, before or "")
 
     def around_unless_pulled(self, commit: str, paths: tuple[str, ...]) -> Around | None:
-        """As `around`, should a commit not be the pull that only its subject says it is; None where more is known."""
+        """Do as `around`, should a commit not be the pull that only its subject says it is; None where more is
+        known.
+        """
         with self.lock:
             before = self._mainline.unless_pulled(commit, self.poller.head())
             return self.commits.around(commit, paths, before) if before else None
 
     def extra_files_of_offer(self, app: AppKey, head: str) -> tuple[str, ...]:
-        """Files that an app's promotion branch would bring to main beside its ``primary.yaml``; a few of them."""
+        """Return files that an app's promotion branch would bring to main beside its ``primary.yaml``; a few of
+        them.
+        """
         with self.lock:
             return self._beside.on_branch(app, head, self.poller.head())
 
     def extra_files_of_promotion(self, app: AppKey, commit: str) -> tuple[str, ...]:
-        """Files that a commit of main brought beside any ``primary.yaml``, where it merges the app's promotion branch.
+        """Return files that a commit of main brought beside any ``primary.yaml``, where it merges the app's promotion
+        branch.
 
         A few of them; none where it was written by hand.
         """
@@ -380,7 +385,7 @@ class Repository:
     def origins(
         self, files: Iterable[tuple[AppKey, str]], commit: str = ""
     ) -> Mapping[tuple[AppKey, str], tuple[Source, Source]]:
-        """For each file the commit that made its content, and the one that brought that into main, with its
+        """Return for each file the commit that made its content, and the one that brought that into main, with its
         position.
         """
         with self.lock:
@@ -419,7 +424,9 @@ class Repository:
             return found
 
     def _placed(self, made: Source, let_in: Source, head: str) -> tuple[Source, Source]:
-        """Return a commit of main's own line brought itself in, whatever a merge with swapped parents looks like."""
+        """Return the two with their positions: a commit of main's own line brought itself in, whatever a merge with
+        swapped parents looks like.
+        """
         if self._mainline.place(made.commit, head) is not None:
             let_in = made
         elif self._mainline.place(let_in.commit, head) is None:

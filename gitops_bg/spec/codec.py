@@ -318,7 +318,7 @@ def encoded_schema(kind: Any) -> Schema:
 
 
 def _schema(kind: Any, within: tuple[Any, ...]) -> Schema:
-    """``within`` are the dataclasses around it: one that contains itself is not told twice."""
+    """Return its schema; ``within`` are the dataclasses around it: one that contains itself is not told twice."""
     if dataclasses.is_dataclass(kind):
         return {"type": "object"} if kind in within else _object(kind, (*within, kind))
     if isinstance(kind, type) and issubclass(kind, Enum):

@@ -66,7 +66,9 @@ def _check_plain(text: str) -> None:
 
 
 def _check_patterns(text: str, loops: int) -> None:
-    """Patterns are written out, so that nobody's data is one; a loop must not compile large ones again and again."""
+    """Demand that patterns are written out, so that nobody's data is one; a loop must not compile large ones again
+    and again.
+    """
     for call in _MATCHES.finditer(text):
         pattern = TEXT.match(text, call.end())
         if pattern is None:

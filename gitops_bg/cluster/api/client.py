@@ -150,7 +150,7 @@ class Client:
         return [each for page in self.pages(kind, namespace, labels) for each in items_of(page)]
 
     def read(self, what: str, path: str, query: Mapping[str, str] | None = None) -> Object:
-        """GET any path; for lists and discovery."""
+        """Send a GET for any path; for lists and discovery."""
         call = Call(what, "GET", path, query or {})
         return _decoded(call, self._connection.send(call))
 
@@ -196,7 +196,7 @@ class Client:
         return self._write(Call(f"create {kind.called(namespace, name)}", "POST", kind.path(namespace), _MANAGER, body))
 
     def apply(self, kind: Kind, body: Object, *, force: bool) -> Object:
-        """Server-side apply: ``body`` is all that the agent wants of the object; fields it no longer names are given
+        """Apply server-side: ``body`` is all that the agent wants of the object; fields it no longer names are given
         up.
 
         With ``force`` the agent takes over fields of other managers; without it, they raise `WorldChanged`.
@@ -207,7 +207,7 @@ class Client:
         return self._patch("apply", kind, name_of(body), body, APPLY, query)
 
     def json_patch(self, kind: Kind, namespace: str, name: str, operations: Sequence[Object]) -> Object:
-        """JSON patch, all or nothing. Raises `WorldChanged` for a failed ``test`` or a deleted object."""
+        """Send a JSON patch, all or nothing. Raises `WorldChanged` for a failed ``test`` or a deleted object."""
         what = (namespace, name)
         return self._patch("patch", kind, what, list(operations), JSON_PATCH, _MANAGER)
 
@@ -227,11 +227,11 @@ class Client:
         self._write(Call(f"scale {kind.called(namespace, name)}", "PATCH", path, _MANAGER, change, JSON_PATCH))
 
     def merge_patch(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
-        """JSON merge patch; null deletes."""
+        """Send a JSON merge patch; null deletes."""
         return self._patch("patch", kind, (namespace, name), body, MERGE_PATCH, _MANAGER)
 
     def patch_status(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
-        """JSON merge patch of the status; ``metadata.resourceVersion`` of ``body`` is the lock."""
+        """Send a JSON merge patch of the status; ``metadata.resourceVersion`` of ``body`` is the lock."""
         call = Call(
             f"patch the status of {kind.called(namespace, name)}", "PATCH", f"{kind.path(namespace, name)}/status",
             _MANAGER, body, MERGE_PATCH,

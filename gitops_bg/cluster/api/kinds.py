@@ -79,6 +79,6 @@ PODS_OF_JOBS = f"{OURS},{JOB_NAME}"
 
 
 def name_of(body: Object) -> tuple[str, str]:
-    """Namespace and name of an object or a manifest; a namespace is kept once for all that is in it."""
+    """Return namespace and name of an object or a manifest; a namespace is kept once for all that is in it."""
     metadata = body["metadata"]
     return intern(str(metadata.get("namespace", ""))), str(metadata["name"])

@@ -321,8 +321,8 @@ class AuxiliaryWriter:
 
 
 def _owner_of(kind: Kind, meta: Meta, app: AppKey, config: AppConfig | None) -> str:
-    """`owner_of`; empty for a disruption budget that the app's file agrees to take over (docs/decisions/0023), and for
-    whatever the app that it was before has, or has let go (0070).
+    """Return `owner_of`; empty for a disruption budget that the app's file agrees to take over (docs/decisions/0023),
+    and for whatever the app that it was before has, or has let go (0070).
 
     A second budget beside it would not do: Kubernetes evicts no pod that two budgets select.
     """

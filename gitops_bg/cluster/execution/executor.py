@@ -292,8 +292,8 @@ class Executor:
         return (*freed, self._writer.delete(APPS, body))
 
     def _kept_beyond(self, app: AppKey, uid: str, former: Sequence[str]) -> list[tuple[Kind, State]]:
-        """Objects that would outlive the BlueGreenDeployment, because the namespace owns them as well; Services first:
-        what they select stays ours for as long as they are.
+        """Return objects that would outlive the BlueGreenDeployment, because the namespace owns them as well; Services
+        first: what they select stays ours for as long as they are.
         """
         copies = (each for each in self._reader.copies(app, in_use=True).states if uid in each.meta.owners)
         found = [*self._parts.router.owned(app, uid, former), *self._parts.workloads.owned(app, uid)]

@@ -289,7 +289,7 @@ class Jobs:
             self._jobs.forget(subject.namespace, job.meta.name, job.meta.uid)
 
     def _of_no_use(self, subject: AppOrGroup, wanted: _WantedJobs) -> Iterator[JobState]:
-        """Jobs whose run was forgotten, or had ended before them, and old ones beyond the retention."""
+        """Yield jobs whose run was forgotten, or had ended before them, and old ones beyond the retention."""
         ended = Counter[str]()
         for job in sorted(self._jobs.of(subject), key=lambda each: each.number, reverse=True):
             if job.meta.name in wanted.awaited:

@@ -285,7 +285,7 @@ class Writer:
         return self._client.get(kind, namespace, name)
 
     def apply(self, kind: Kind, body: Object, live: Object | None, *, force: bool | None = None) -> WriteResult:
-        """Server-side apply, see `Client.apply`; objects that should outlive their controller get the second owner.
+        """Apply server-side, see `Client.apply`; objects that should outlive their controller get the second owner.
 
         ``live`` is the object as it was read just before: what others added to it goes. None: there was
         none, and no foreign field is taken over.
@@ -307,7 +307,7 @@ class Writer:
         self.intents.applied(kind, self.anchors.anchored(kind, body), answer)
 
     def json_patch(self, kind: Kind, namespace: str, name: str, operations: Sequence[Object]) -> WriteResult:
-        """JSON patch, see `Client.json_patch`."""
+        """Send a JSON patch, see `Client.json_patch`."""
         held = self._memory.version(kind, namespace, name)
         write = lambda: self._client.json_patch(kind, namespace, name, operations)  # noqa: E731
         answer = self._remembered(kind, (namespace, name), write)
@@ -316,25 +316,25 @@ class Writer:
     def write_field(
         self, kind: Kind, live: Object, field: ChangedField, operations: Sequence[Object]
     ) -> ChangeSetEntry:
-        """JSON patch of one field of an object that was read just before, and more in the same write."""
+        """Send a JSON patch of one field of an object that was read just before, and more in the same write."""
         drift = self.intents.drift_of(kind, live, field)
         return replace(self.write_known(kind, *name_of(live), field, operations), drift=drift)
 
     def write_known(
         self, kind: Kind, namespace: str, name: str, field: ChangedField, operations: Sequence[Object]
     ) -> ChangeSetEntry:
-        """As `write_field`, of an object that the caches show: nobody else is known to have changed the field."""
+        """Do as `write_field`, of an object that the caches show: nobody else is known to have changed the field."""
         entry = self.json_patch(kind, namespace, name, operations).entry
         self.intents.wrote(kind, namespace, name, field)
         return entry
 
     def merge_patch(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
-        """JSON merge patch, see `Client.merge_patch`."""
+        """Send a JSON merge patch, see `Client.merge_patch`."""
         write = lambda: self._client.merge_patch(kind, namespace, name, body)  # noqa: E731
         return self._remembered(kind, (namespace, name), write)
 
     def patch_status(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
-        """JSON merge patch of the status, see `Client.patch_status`."""
+        """Send a JSON merge patch of the status, see `Client.patch_status`."""
         write = lambda: self._client.patch_status(kind, namespace, name, body)  # noqa: E731
         return self._remembered(kind, (namespace, name), write)
 
@@ -390,7 +390,7 @@ class Guards:
         return owner_of(kind, meta_of(body), app)
 
     def existing(self, kind: Kind, app: AppKey, name: str) -> Object:
-        """As `own`; raises `WorldChanged` where there is none."""
+        """Do as `own`; raises `WorldChanged` where there is none."""
         body = self.own(kind, app, name)
         if body is None:
             raise WorldChanged(f"{kind.called(app.namespace, name)} is gone")

@@ -41,7 +41,7 @@ _NODES = "/spec/template/spec/nodeSelector"
 
 
 def unchanged(version: str) -> list[Object]:
-    """Only if nobody has written to the object since this version of it."""
+    """Return the test that nobody has written to the object since this version of it."""
     return [{"op": "test", "path": "/metadata/resourceVersion", "value": version}]
 
 
@@ -308,8 +308,8 @@ def change_annotation(app: AppKey, annotation: str, current: str, text: str) -> 
 
 
 def _still_ours(app: AppKey, live: Object | None = None) -> list[Object]:
-    """Only if the object is still ours, by what makes it ours (``cluster.observation.ownership``): its controller, if
-    it was read and has one. Its labels are anybody's to write, and must not hold up a switch.
+    """Return the tests that the object is still ours, by what makes it ours (``cluster.observation.ownership``): its
+    controller, if it was read and has one. Its labels are anybody's to write, and must not hold up a switch.
     """
     if live is not None and controlling_app(meta_of(live)) == app:
         return [{"op": "test", "path": "/metadata/ownerReferences", "value": live["metadata"]["ownerReferences"]}]

@@ -196,7 +196,7 @@ def narrow(template: Object, app: AppKey, digest: str, own: Labels) -> Object:
 
 
 def _terms(spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Everything in a pod's spec that selects pods."""
+    """Yield everything in a pod's spec that selects pods."""
     yield from spec.get("topologySpreadConstraints") or ()
     affinity = spec.get("affinity") or {}
     for kind in ("podAffinity", "podAntiAffinity"):

@@ -214,7 +214,7 @@ def _head(kind: Kind, app: AppKey, name: str) -> Object:
 
 
 def with_protocols(holder: Mapping[str, Any]) -> Object:
-    """Ports with an explicit protocol: server-side apply merges by it and knows no default.
+    """Return ports with an explicit protocol: server-side apply merges by it and knows no default.
 
     https://github.com/kubernetes-sigs/structured-merge-diff/issues/130
     """
@@ -223,7 +223,7 @@ def with_protocols(holder: Mapping[str, Any]) -> Object:
 
 
 def with_quantities(value: Any, field: str = "") -> Any:
-    """Resource quantities as text: server-side apply of older servers accepts no numbers for them."""
+    """Return resource quantities as text: server-side apply of older servers accepts no numbers for them."""
     if isinstance(value, dict):
         return {key: with_quantities(item, field if field in QUANTITIES else key) for key, item in value.items()}
     if isinstance(value, list):

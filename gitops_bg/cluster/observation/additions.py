@@ -271,7 +271,7 @@ def _by_keys(items: list[Any], keys: tuple[str, ...]) -> dict[Any, Any]:
 
 
 def _beyond_whole(live: Any, wanted: Any, at: Path) -> Iterator[ChangedField]:
-    """Of a value that somebody owns as a whole."""
+    """Yield what differs of a value that somebody owns as a whole."""
     if at[-1] == names.NOWHERE:
         return  # The agent's own, and part of no version.
     if isinstance(live, Mapping) and (isinstance(wanted, Mapping) or names.NOWHERE in live):

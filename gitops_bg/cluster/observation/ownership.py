@@ -104,7 +104,7 @@ def is_unclaimed(meta: Meta, app: AppKey) -> bool:
 
 
 def app_owner_of(state: AppState, app: AppKey, us: Ownership = UNOWNED) -> str:
-    """`owner_of` for a BlueGreenDeployment: one that keeps a record of ours is ours, whatever its labels.
+    """Return `owner_of` for a BlueGreenDeployment: one that keeps a record of ours is ours, whatever its labels.
 
     One that follows another repository, or another cluster of this one, is not; one that names none is.
     """

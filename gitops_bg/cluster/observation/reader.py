@@ -43,7 +43,7 @@ class Reader(Protocol):
         """
 
     def follow_daemon_sets(self, namespace: str) -> None:
-        """From now on the workloads of apps may be DaemonSets, too: nobody pays for them where no app has any."""
+        """Let the workloads of apps be DaemonSets, too, from now on: nobody pays for them where no app has any."""
 
     def copies(self, app: AppKey, *, in_use: bool) -> Copied:
         """Return the ConfigMaps and Secrets with the labels of the app, as far as they may be listed.
@@ -139,10 +139,10 @@ class Uncached:
     age = 0.0
 
     def start(self) -> None:
-        """There is nothing to watch."""
+        """Do nothing: there is nothing to watch."""
 
     def stop(self) -> None:
-        """As `start`."""
+        """Do as `start`."""
 
     def wait(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - the protocol's
         """Return at once."""
@@ -153,19 +153,19 @@ class Uncached:
         return []
 
     def unknown(self, namespace: str) -> GitopsBgError | None:  # noqa: ARG002 - the protocol's
-        """As `troubles`."""
+        """Do as `troubles`."""
         return None
 
     def unmanaged(self) -> dict[str, GitopsBgError]:
-        """As `troubles`."""
+        """Do as `troubles`."""
         return {}
 
     def groups(self) -> list[ReleaseGroupState]:
-        """None is watched."""
+        """Return none: none is watched."""
         return []
 
     def recheck(self, app: AppKey, service_names: Sequence[str]) -> None:
-        """Everything is read anew anyway."""
+        """Do nothing: everything is read anew anyway."""
 
 
 class LiveReader:

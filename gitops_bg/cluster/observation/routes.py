@@ -180,7 +180,7 @@ def acceptance(body: Object) -> tuple[bool | None, str]:
 
 
 def acceptance_of_rules(body: Object) -> tuple[bool | None, str]:
-    """As `acceptance`, but for what is said against backends: a Gateway serves all rules but those that lead to them
+    """Do as `acceptance`, but for what is said against backends: a Gateway serves all rules but those that lead to them
     (https://gateway-api.sigs.k8s.io/reference/spec/#httprouterule, ``backendRefs``).
     """
     return _acceptance(body, (_ACCEPTED,))

@@ -301,7 +301,7 @@ def pods_needed(world: World) -> int:
 
 
 def never_released(world: World) -> tuple[str, ...]:
-    """Everything that no waiting mends."""
+    """Return everything that no waiting mends."""
     if world.release is None:
         return ()
     missing = [f"Service {name} does not exist" for name, view_ in world.active_services if view_ is None]

@@ -126,7 +126,7 @@ def selected_by_others(world: World) -> str:
 
 
 def until_no_leak(world: World, service: ServiceView) -> str:
-    """Until when a Service that `leak_to` found keeps pods from coming up, in words."""
+    """Return until when a Service that `leak_to` found keeps pods from coming up, in words."""
     if service in others_to_escape(world):
         return f"Service {service.name} does not select them any more"
     return f"Service {service.name} is ours and selects one version"

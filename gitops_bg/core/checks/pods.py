@@ -76,7 +76,7 @@ def stuck(world: World, version: Version) -> Stuck | None:
 
 
 def why_stuck(world: World, version: Version) -> str:
-    """`stuck` as a part of a sentence; empty where nothing is known."""
+    """Return `stuck` as a part of a sentence; empty where nothing is known."""
     found = stuck(world, version)
     return found.message if found else ""
 

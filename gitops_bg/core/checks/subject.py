@@ -160,7 +160,7 @@ class AppSubject:
         return place_of(self.world, version) if version is not None else (LAST, str(self.world.spec.app))
 
     def metadata(self, _: HookRun) -> tuple[tuple[str, str], ...]:
-        """Nothing."""
+        """Return nothing."""
         return ()
 
 

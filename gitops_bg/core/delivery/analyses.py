@@ -185,8 +185,8 @@ def begun(asked: Round[Subject], digest: str) -> tuple[AnalysisRun, ...]:
 
 
 def _begun_before(asked: Round[Subject], digest: str) -> Iterator[AnalysisRun]:
-    """Once the preview reaches exactly its pods (W4, W12): earlier measurements do not matter. Never before a first
-    deployment, as there is no serving version to protect.
+    """Begin once the preview reaches exactly its pods (W4, W12): earlier measurements do not matter. Never before a
+    first deployment, as there is no serving version to protect.
     """
     plan = asked.before
     if plan is None or plan.unknown or asked.frozen or not _goes_forward(asked, digest):
@@ -202,7 +202,7 @@ def _can_be_asked(asked: Round[Subject], digest: str) -> bool:
 
 
 def _begun_after(asked: Round[Subject]) -> Iterator[AnalysisRun]:
-    """Once traffic has arrived: until then it would measure the version before as well."""
+    """Begin once traffic has arrived: until then it would measure the version before as well."""
     run, plan = asked.analyses.run(POST), asked.after
     if run is None or run.started_at or plan is None or plan.unknown:
         return

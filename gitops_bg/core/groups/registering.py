@@ -139,7 +139,7 @@ def _services_in(world: GroupWorld, version: str) -> Iterable[tuple[str, Desired
 
 
 def _named_no_more(world: GroupWorld) -> Iterator[Part]:
-    """Services without pods that no file names any more."""
+    """Yield services without pods that no file names any more."""
     with_pods = {(each.service, each.version) for each in world.record.state.endpoints}
     for each in world.record.state.registrations:
         version = world.desired.versions.get(each.initial_version)

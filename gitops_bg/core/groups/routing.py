@@ -382,7 +382,8 @@ def _sorting(match: RouteMatch) -> tuple[object, ...]:
 def _routes(
     group: GroupKey, gateway: GroupGateway, default: Iterable[Route], headed: Iterable[_Headed]
 ) -> tuple[HttpRoute, ...]:
-    """Rules with the header come first: of rules that are equally specific, the first one wins.
+    """Return the routes, whose rules with the header come first: of rules that are equally specific, the first one
+    wins.
 
     So the service that was born last has the requests that an older one claims as well, whatever else that one does.
     """

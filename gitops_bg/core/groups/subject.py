@@ -147,7 +147,7 @@ class GroupSubject:
         return version_in(digest)
 
     def title(self, digest: str) -> str:
-        """People name a version as requests do."""
+        """Return what people call a version: what requests do."""
         return version_in(digest)
 
     def rollout(self, digest: str) -> int:
@@ -214,7 +214,7 @@ class GroupSubject:
         return True
 
     def waits_only_for_hooks(self) -> bool:
-        """Nothing is confirmed a second time: main named the version before the first."""
+        """Return False, as nothing is confirmed a second time: main named the version before the first."""
         return False
 
     def counts(self, run: HookRun) -> bool:
@@ -234,7 +234,7 @@ class GroupSubject:
         return f"to ask anew, {retry_hint(self.world, version_in(digest))}"
 
     def answer(self, run: AnalysisRun) -> str:
-        """Before a promotion, as for a hook; what serves is measured once."""
+        """Say what measures anew: before a promotion as for a hook; what serves is measured once."""
         if run.stage is POST:
             return f"set active: {run.fallback} to go back, promote another version, or remove postPromotionAnalysis"
         return f"to measure anew, {retry_hint(self.world, version_of(run))}"
@@ -354,11 +354,11 @@ class ActingGroup(GroupSubject):
         return self.world.with_part(part)
 
     def with_ledger_entry(self, event: Event, digest: str, reason: str, by: str = "") -> GroupWorld:
-        """Return an entry without a commit: main did not ask for it."""
+        """Write an entry without a commit: main did not ask for it."""
         return self.world.with_ledger_entry_of(event, digest, reason=reason, by=by)
 
     def carry_out(self, request: Request) -> GroupWorld:
-        """Of what a group has is in its folders: what else somebody asks for is a commit."""
+        """Carry out nothing else: the rest that somebody asks for of a group is a commit."""
         return abort(self.world, request) if request.verb is OperatorCommand.ABORT else self.world
 
     def stop(self, digest: str, cause: Cause, reason: str, by: str = "") -> GroupWorld:

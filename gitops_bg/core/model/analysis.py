@@ -282,7 +282,7 @@ def _count(one: MetricRun, measured: MeasurementResult) -> MetricRun:
 
 
 def _assess(one: MetricRun) -> AnalysisPhase:
-    """`assessMetricStatus`: the phase of a metric by its counts."""
+    """Return `assessMetricStatus`: the phase of a metric by its counts."""
     metric = one.metric
     if 0 <= metric.failure_limit < one.failed:
         return AnalysisPhase.FAILED
@@ -296,7 +296,7 @@ def _assess(one: MetricRun) -> AnalysisPhase:
 
 
 def _at_the_end(metric: Metric) -> AnalysisPhase:
-    """`assessMetricFailureInconclusiveOrError`: the phase of a metric that reached its count without
+    """Return `assessMetricFailureInconclusiveOrError`: the phase of a metric that reached its count without
     hitting a limit.
     """
     if metric.consecutive_success_limit <= 0:
@@ -319,7 +319,7 @@ def terminated(run: AnalysisRun, now: datetime) -> AnalysisRun:
 
 
 def _ended(run: AnalysisRun, phase: AnalysisPhase, now: datetime) -> AnalysisRun:
-    """`assessMetricStatus` of a terminated run: a metric that is still running ends as successful, marked as
+    """Return `assessMetricStatus` of a terminated run: a metric that is still running ends as successful, marked as
     terminated.
     """
     metrics = tuple(replace(one, terminated=True) if one.phase is AnalysisPhase.RUNNING else one for one in run.metrics)

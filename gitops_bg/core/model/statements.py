@@ -277,7 +277,7 @@ def _last(statements: Statements) -> dict[str, Statement]:
 
 
 def _telling(about: list[Statement]) -> list[Statement]:
-    """Of the statements about one version those that an answer follows from: the last refusal that speaks against it
+    """Return the statements about one version that an answer follows from: the last refusal that speaks against it
     with the last answer since, and a refusal in force.
     """
     kept: list[Statement] = []

@@ -169,7 +169,7 @@ class ReleaseId:
         return f"r{self.number}" if self.number else f"r {self.digest.rpartition(':')[2][:10]}"
 
     def __str__(self) -> str:
-        """As the trailers of commits have it: ``r12 r1:3f9c…``."""
+        """Return it as the trailers of commits have it: ``r12 r1:3f9c…``."""
         return f"r{self.number} {self.digest}"
 
 

@@ -176,7 +176,7 @@ _SKEWED = Meaning(
 
 
 def conditions_of(world: World, gates: tuple[GateResult, ...] | None = None) -> tuple[Condition, ...]:
-    """Five conditions that each app has from the start; the others only while there is something to say
+    """Return the five conditions that each app has from the start; the others only while there is something to say
     (`docs/reference/status.md`).
 
     A caller that has computed `gates_to_show` already passes them.

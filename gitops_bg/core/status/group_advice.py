@@ -123,7 +123,7 @@ def _out_of_withdrawn(group: _Group, moving: Transition) -> Iterator[Advice]:
 
 
 def _after_failure(group: _Group) -> NextStep | None:
-    """Traffic has left a version that failed, and main still names that one."""
+    """Advise where traffic has left a version that failed, and main still names that one."""
     override = group.record.override
     if override is None:
         return None
@@ -162,7 +162,7 @@ def _gated(group: _Group) -> NextStep | None:
 
 
 def _coming_up(group: _Group) -> NextStep | None:
-    """Services of the active version that no request has ever reached: they may wait for gates of their own."""
+    """Return services of the active version that no request has ever reached: they may wait for gates of their own."""
     new = tuple(_unserved(group.record, group.observed))
     if not new:
         return None

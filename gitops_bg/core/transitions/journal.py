@@ -383,7 +383,9 @@ def _follow(world: World, entry: Entry) -> World:
 
 
 def _follow_target(world: World, source: Source, told: Targeted, *, is_older: bool) -> World:
-    """Of one older than ``primary.yaml`` only the revert of a revert counts, once, before what that answered."""
+    """Follow the target; of one older than ``primary.yaml`` only the revert of a revert counts, once, before what that
+    answered.
+    """
     if not is_older:
         return lift_by_revert(follow_target_revert(world, source, told), source)
     primary = world.desired.primary

@@ -326,7 +326,7 @@ def update_rollouts(world: World) -> World:
 
 
 def _newly_begun(world: World) -> list[Version]:
-    """Versions in a rollout that the list lacks; a new list begins with the versions wanted now."""
+    """Return versions in a rollout that the list lacks; a new list begins with the versions wanted now."""
     book = world.record.rollouts
     last = book[-1].number if book else 0
     begun = {

@@ -236,7 +236,7 @@ def _activated(world: World, version: Version, switch_kind: SwitchKind, decided_
 
 
 def _moved(record: Record, digest: str, switch_kind: SwitchKind) -> Record:
-    """Traffic has arrived: clear what speaks against the version, and make a promoted version the newest."""
+    """Note that traffic has arrived: clear what speaks against the version, and make a promoted version the newest."""
     record, order = record.without_objection(digest), record.routing.activations
     if switch_kind is SwitchKind.PROMOTION or digest not in order:
         order = (*(one for one in order if one != digest), digest)

@@ -81,7 +81,7 @@ class ActingApp(AppSubject):
         return self.world.with_part(part)
 
     def with_ledger_entry(self, event: Event, digest: str, reason: str, by: str = "") -> World:
-        """Return an entry without a commit: main did not ask for it."""
+        """Write an entry without a commit: main did not ask for it."""
         return self.world.with_ledger_entry_of(event, digest, reason=reason, by=by)
 
     def carry_out(self, request: Request) -> World:
@@ -173,7 +173,7 @@ def go_back(world: World, version: Version, cause: Cause, reason: str) -> World:
 
 
 def _pods_failed(world: World, version: Version) -> str:
-    """After its promotion fewer pods are available than at the switch, for the whole progress deadline."""
+    """Say that after its promotion fewer pods are available than at the switch, for the whole progress deadline."""
     stabilization = version.stabilization
     if stabilization is None or not stabilization.unready or not is_watched(world, version):
         return ""
@@ -198,7 +198,7 @@ def _late(world: World, version: Version) -> str:
 
 
 def _expired(world: World, version: Version) -> str:
-    """Nobody promoted it within ``expireAfterSeconds``; not while Git is away, when nobody could."""
+    """Say that nobody promoted it within ``expireAfterSeconds``; not while Git is away, when nobody could."""
     strategy = world.spec.strategy
     if strategy.on_expire is OnExpire.PROMOTE or version != world.candidate or not is_expired(world, version):
         return ""

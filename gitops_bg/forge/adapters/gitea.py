@@ -184,12 +184,12 @@ def _state(found: Shape) -> PullState:
 
 
 def _user(found: Shape) -> User:
-    """Gitea does not say who is a bot; a deleted account has an id below one."""
+    """Return an account: Gitea does not say who is a bot; a deleted account has an id below one."""
     return User(str(found["id"].number()), found["login"].text()) if found and found["id"].number() > 0 else NOBODY
 
 
 def _list_or_none(found: Shape) -> Iterator[Shape]:
-    """Gitea returns null for an empty list."""
+    """Yield the items of a list: Gitea returns null for an empty one."""
     return found.items() if found else iter(())
 
 

@@ -176,7 +176,7 @@ class GitLab(RestForge):
         self._edit_people(pull, draft)
 
     def _edit_people(self, pull: Pull, draft: PullRequestDraft) -> None:
-        """Without a licence GitLab keeps only one reviewer and one assignee, so each is requested once."""
+        """Request each reviewer and assignee once: without a licence GitLab keeps only one of either."""
         reviewers = self._not_asked(pull.number, "review", missing(draft.reviewers, pull.reviewers))
         assignees = self._not_asked(pull.number, "assign", missing(draft.assignees, pull.assignees))
         if not reviewers and not assignees:
@@ -260,8 +260,8 @@ class GitLab(RestForge):
         raise self._why_not(pull.number, refusal.status, refusal.words)
 
     def _why_not(self, number: int, status: int, words: str) -> Refused | StillChecking:
-        """GitLab's answer has only the text of the status (`405 Method Not Allowed`); the merge request has
-        the reason.
+        """Return why it was refused: GitLab's answer has only the text of the status (`405 Method Not Allowed`); the
+        merge request has the reason.
         """
         why = self._one(number)["detailed_merge_status"].text("")
         if why in _CHECKING:
@@ -324,7 +324,9 @@ def _ids(people: Shape) -> list[int]:
 
 
 def _pull(found: Shape) -> Pull:
-    """After a squash or fast-forward, the merge commit is empty and another field has the commit (forges.md §3)."""
+    """Return the pull request: after a squash or fast-forward, the merge commit is empty, and another field has it
+    (forges.md §3).
+    """
     state = _PULL_STATES.get(found["state"].text(), PullState.OPEN)
     commits = [found[key].text("") for key in ("merge_commit_sha", "squash_commit_sha", "sha")]
     merger = found["merge_user"] or found["merged_by"]

@@ -106,7 +106,7 @@ class Tidying:
         return f"pack-{text(printed.strip())}"
 
     def _packed_by_path(self, ids: Collection[str], packs: Sequence[_Pack]) -> str:
-        """As `_packed`, of packs and all loose objects; empty where git cannot, or where an object would be missing.
+        """Do as `_packed`, of packs and all loose objects; empty where git cannot, or where an object would be missing.
 
         https://git-scm.com/docs/git-pack-objects#Documentation/git-pack-objects.txt---stdin-packs
         """

@@ -331,7 +331,7 @@ class Mirror:
         return f"the branch {branch} cannot be read: {found.why}; {remedy}"
 
     def standing(self) -> dict[str, str]:
-        """As `tracked`, with the branches that cannot be fetched: what a push must expect."""
+        """Do as `tracked`, with the branches that cannot be fetched: what a push must expect."""
         return self.tracked() | {name: found.commit for name, found in self._unread.items()}
 
     def moved_from(self, seen: Mapping[str, str]) -> set[str]:
@@ -412,7 +412,7 @@ class Mirror:
             raise self.broken(error) from error
 
     def stream(self, *arguments: str, longest: int = LONGEST_PART, stdin: bytes = b"") -> Iterator[bytes]:
-        """As `local`, for ``-z`` output, part by part, each cut after ``longest`` bytes."""
+        """Do as `local`, for ``-z`` output, part by part, each cut after ``longest`` bytes."""
         try:
             with self.git.parts(*arguments, stdin=stdin, longest=longest) as parts:
                 yield from parts
@@ -427,7 +427,7 @@ class Mirror:
             raise self.broken(error) from error
 
     def contents(self, names: Iterable[str]) -> Iterator[tuple[ObjectHeader | None, bytes]]:
-        """Header and content of each object, whatever its size. Raises as `local`."""
+        """Yield header and content of each object, whatever its size. Raises as `local`."""
         try:
             yield from self._objects.contents(names)
         except GitFailed as error:
@@ -480,7 +480,7 @@ class Mirror:
         return place is not None and place <= self._heads.get(head, -1)
 
     def near(self, before: str, head: str) -> Mapping[str, tuple[str, ...]] | None:
-        """As `between`, without a process; None where they are not near. Raises as `local`."""
+        """Do as `between`, without a process; None where they are not near. Raises as `local`."""
         try:
             return self._commits.between(before, head, lambda tip: self._on_line(tip, before))
         except GitFailed as error:
@@ -580,7 +580,7 @@ def _refspec(branch: str) -> str:
 
 
 def branches_in(advertised: bytes) -> dict[str, str]:
-    """Branch names and commits in the output of ls-remote."""
+    """Return branch names and commits in the output of ls-remote."""
     refs = (line.partition(b"\t") for line in lines(advertised))
     named = ((text(name), text(commit)) for commit, _, name in refs)
     return {name.removeprefix(_HEADS): commit for name, commit in named if name.startswith(_HEADS)}

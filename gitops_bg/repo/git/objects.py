@@ -64,7 +64,7 @@ class Objects:
         return found
 
     def contents(self, names: Iterable[str]) -> Iterator[tuple[ObjectHeader | None, bytes]]:
-        """Header and content of each object, whatever its size. Raises ``GitFailed``."""
+        """Yield header and content of each object, whatever its size. Raises ``GitFailed``."""
         for asked in _portions(_CONTENT_OF, names):
             with self._answering(asked) as answer:
                 found = [_object(answer) for _ in asked]
@@ -205,7 +205,9 @@ class CommitObjects:
         return family
 
     def first_parents(self, head: str, known: Container[str]) -> list[tuple[str, Commit]] | None:
-        """``head`` and its first parents, newest first, down to the first that is ``known``; None where that is far."""
+        """Return ``head`` and its first parents, newest first, down to the first that is ``known``; None where that
+        is far.
+        """
         line: list[tuple[str, Commit]] = []
         at = head
         while at not in known:

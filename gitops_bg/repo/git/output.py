@@ -116,7 +116,7 @@ def parts(output: bytes) -> list[bytes]:
 
 
 def parts_of(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
-    """As `parts`, for output that arrives in chunks, each part cut after ``longest`` bytes: a message may have
+    """Do as `parts`, for output that arrives in chunks, each part cut after ``longest`` bytes: a message may have
     millions.
 
     >>> list(parts_of([b"a", b"b\\x00cde", b"f\\x00"], 3))

@@ -67,7 +67,9 @@ class CommandLimits:
 
 
 def memory_for_git() -> int:
-    """Half of what this process's container may have, or the machine has, within bounds: the agent needs the rest."""
+    """Return half of what this process's container may have, or the machine has, within bounds: the agent needs the
+    rest.
+    """
     limits = (_limit_in(Path(name)) for name in _CGROUPS)
     whole = min((limit for limit in limits if limit), default=0) or _of_the_machine()
     return max(_LEAST, min(_MOST, whole // 2))

@@ -165,7 +165,7 @@ class Ledger:
 
     @locked
     def problems(self) -> tuple[Problem, ...]:
-        """Files of the branch that are damaged or not ours."""
+        """Return files of the branch that are damaged or not ours."""
         doubts = self._doubted(self._branch.seen())
         return tuple(doubts[subject] for subject in sorted(doubts, key=in_order))
 

@@ -137,7 +137,7 @@ def path_of(subject: AppOrGroup) -> str:
 
 
 def in_order(subject: AppOrGroup) -> tuple[str, str, str]:
-    """By what they are sorted: apps first."""
+    """Return what they are sorted by: apps first."""
     return subject.kind, subject.namespace, subject.name
 
 

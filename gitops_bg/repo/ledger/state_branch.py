@@ -252,7 +252,7 @@ class StateBranch:
     # --- whose it is ---
 
     def _in_turn(self, tip: str) -> View:
-        """As `_looked_at`, with pauses where it takes several looks."""
+        """Do as `_looked_at`, with pauses where it takes several looks."""
         if self._paused is not None and (self._paused_at == tip and self._monotonic() < self._paused_until):
             raise self._paused
         self._paused = None

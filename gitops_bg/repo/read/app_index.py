@@ -286,7 +286,7 @@ class AppIndex:
             self._places = Places(members, self._at.name)
 
     def _is_divided(self, path: str) -> bool:
-        """Whether a folder has one for each environment that the app is in."""
+        """Return whether a folder has one for each environment that the app is in."""
         return bool(self._at.name) and path.startswith(f"{APPS_FOLDER}/")
 
     def _own_trees(self, apps: Iterable[AppKey]) -> dict[str, str]:

@@ -117,7 +117,7 @@ class Trees:
         return {path: node for path, node in found.items() if node is not None and node != NOTHING}
 
     def at_hand(self, commit: str, paths: Iterable[str]) -> dict[str, TreeNode] | None:
-        """As `at`, from what is read without a process; None where a folder on the way is large."""
+        """Do as `at`, from what is read without a process; None where a folder on the way is large."""
         root = self.root(commit)
         found = {path: self._below(root, path) for path in paths}
         if None in found.values():
@@ -428,7 +428,7 @@ def _pairs(folders: Mapping[str, Iterable[tuple[str, AppKey, TreeChange]]]) -> I
 
 
 def _leads_in(folder: str, change: TreeChange) -> bool:
-    """Whether a change in the folder of an app is one in a folder of an environment."""
+    """Return whether a change in the folder of an app is one in a folder of an environment."""
     return any(change.folders) and folder.startswith(f"{APPS_FOLDER}/")
 
 

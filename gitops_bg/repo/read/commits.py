@@ -277,7 +277,7 @@ def _is_file(change: TreeChange) -> bool:
 
 
 def _is_snapshot(path: str) -> bool:
-    """Whether a file has what others wrote: a promotion, or the entry of a release, writes no content."""
+    """Return whether a file has what others wrote: a promotion, or the entry of a release, writes no content."""
     folder, _, name = path.rpartition("/")
     return _is_primary(path) or (name == RELEASE_FILE and app_at(folder) is None and app_around(folder) is not None)
 

@@ -113,7 +113,7 @@ class Blobs:
         return self.contents(self.sizes(blobs))
 
     def contents(self, sizes: Mapping[str, int]) -> dict[str, bytes | None]:
-        """As `read`, for blobs of known sizes."""
+        """Do as `read`, for blobs of known sizes."""
         contents = {blob: self._known.get(blob) for blob in sizes}
         unknown = [blob for blob, size in sizes.items() if contents[blob] is None and size <= LARGEST_BYTES]
         for blob, (header, content) in zip(unknown, self._mirror.contents(unknown), strict=True):
@@ -142,7 +142,7 @@ def _without(blobs: Iterable[str], known: Container[str]) -> tuple[str, ...]:
 
 
 def blobs_in_tree(tree: bytes, id_bytes: int) -> dict[str, str]:
-    """Names and object ids of the files in a raw tree object, and of nothing else; ids of ``id_bytes`` bytes."""
+    """Return names and object ids of the files in a raw tree object, and of nothing else; ids of ``id_bytes`` bytes."""
     return {name: blob for mode, name, blob in entries_of(tree, id_bytes) if mode.startswith("100")}
 
 

@@ -350,7 +350,7 @@ class MainJournal:
 
 
 def differs(says: Says) -> Enough:
-    """Until the file said something else, or was not there."""
+    """Return what ends the search: that the file said something else, or was not there."""
     return lambda content: content is None or says(content) is False
 
 

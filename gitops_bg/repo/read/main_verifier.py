@@ -181,7 +181,8 @@ class MainVerifier:
         return SourceVerification(belief.held, self._files.trouble)
 
     def belief(self, head: str, known: Iterable[str], *, first: bool) -> Belief:
-        """Up to where main with this head may be read, where the ``known`` commits were read before, newest first.
+        """Return up to where main with this head may be read, where the ``known`` commits were read before, newest
+        first.
 
         At the ``first`` look of a process those that live traffic was decided from count, too. Where nothing was ever
         read, the head alone has to be verified: it vouches for all before it. Where something was, and it is not in the
@@ -212,7 +213,7 @@ class MainVerifier:
         return {commit: _at(signature, now) for commit, signature in self.check_at_date(commits).items()}
 
     def check_at_date(self, commits: Sequence[str]) -> dict[str, Signature]:
-        """As `check`, with keys that counted at the date of each commit, which its author wrote."""
+        """Do as `check`, with keys that counted at the date of each commit, which its author wrote."""
         return self._signatures.of(commits, self._files.keys, anew=True)
 
     @property

@@ -24,7 +24,7 @@ class BranchPoints:
         self._lines: Mapping[str, Line] = {}
 
     def of(self, heads: Iterable[str], main: str) -> dict[str, Line]:
-        """For every head its line down to main."""
+        """Return for every head its line down to main."""
         wanted = list(dict.fromkeys(heads))
         found = self._kept(wanted, main)
         found |= self._near(wanted, found, main)

@@ -132,7 +132,7 @@ class Poller:
         return self._verifier.belief(head, known, first=self._last is None)
 
     def _believed(self, head: str) -> Belief:
-        """As `believes`, and what is not verified. Raises ``MainNotVerified`` where nothing may be read."""
+        """Do as `believes`, and what is not verified. Raises ``MainNotVerified`` where nothing may be read."""
         belief = self._belief(head)
         if not belief.commit and self._verifier is not None:
             raise MainNotVerified(self._verifier.verification_of(belief))

@@ -171,7 +171,7 @@ def _commit(word: str) -> str:
 
 
 def _request(word: str) -> str:
-    """``org/repo#12`` as ``#12``, ``!12`` unchanged; or empty."""
+    """Return ``org/repo#12`` as ``#12``, ``!12`` unchanged; or empty."""
     for sign in "#!":
         path, found, number = word.rpartition(sign)
         if found and number.isascii() and number.isdigit() and len(number) < 12 and _is_path(path):

@@ -430,7 +430,7 @@ def _sentence(movement: Movement[Of], verb: str) -> str:
 
 
 def _span(movement: Movement[Of]) -> str:
-    """From which version to which, or which release where; empty without any version."""
+    """Return from which version to which, or which release where; empty without any version."""
     if movement.environment and movement.release is not None:
         return f"{movement.release.name} in {one_line(movement.environment)}"
     origin = version_name(movement.from_version, movement.from_digest, movement.from_tag)

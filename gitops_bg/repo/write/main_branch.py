@@ -29,7 +29,7 @@ class MainBranch:
         self._mirror = mirror
 
     def base(self) -> str:
-        """Main's head as last fetched; fetched now where it never was."""
+        """Return main's head as last fetched; fetched now where it never was."""
         branch = self._mirror.settings.branch
         tracked = self._mirror.tracked()
         if branch not in tracked:
@@ -68,7 +68,9 @@ class MainBranch:
             )
 
     def _doubt_of(self, commit: str) -> VerificationFailure | None:
-        """As the mirror says, which checks only so many commits at once: those of one push are all the agent's own."""
+        """Do as the mirror says, which checks only so many commits at once: those of one push are all the agent's
+        own.
+        """
         while (doubt := self._mirror.doubt_of(commit)) is VerificationFailure.PENDING:
             pass  # what was checked stays so
         return doubt

@@ -55,17 +55,17 @@ def _details(resource: str, name: str) -> Manifest:
 
 
 def not_found(resource: str, name: str) -> ApiError:
-    """404: there is no such object; `resource` is `plural.group`."""
+    """Return 404: there is no such object; `resource` is `plural.group`."""
     return ApiError(404, "NotFound", f'{resource} "{name}" not found', _details(resource, name))
 
 
 def no_such_path() -> ApiError:
-    """404: the server has no such resource type at all."""
+    """Return 404: the server has no such resource type at all."""
     return ApiError(404, "NotFound", "the server could not find the requested resource", {})
 
 
 def already_exists(resource: str, name: str) -> ApiError:
-    """409: a create met an object of that name."""
+    """Return 409: a create met an object of that name."""
     return ApiError(409, "AlreadyExists", f'{resource} "{name}" already exists', _details(resource, name))
 
 
@@ -73,20 +73,20 @@ STALE = "the object has been modified; please apply your changes to the latest v
 
 
 def conflict(resource: str, name: str, why: str = STALE) -> ApiError:
-    """409: the writer's picture of the object is old, or a precondition does not hold."""
+    """Return 409: the writer's picture of the object is old, or a precondition does not hold."""
     message = f'Operation cannot be fulfilled on {resource} "{name}": {why}'
     return ApiError(409, "Conflict", message, _details(resource, name))
 
 
 def apply_conflict(causes: Sequence[Manifest]) -> ApiError:
-    """409: fields of a server-side apply belong to another manager."""
+    """Return 409: fields of a server-side apply belong to another manager."""
     fields = ", ".join(f"{c['message']}: {c['field']}" for c in causes)
     number = f"{len(causes)} conflict{'s' if len(causes) > 1 else ''}"
     return ApiError(409, "Conflict", f"Apply failed with {number}: {fields}", {"causes": list(causes)})
 
 
 def invalid(group: str, kind: str, name: str, causes: Sequence[Manifest]) -> ApiError:
-    """422: the object breaks rules of its kind, one cause each."""
+    """Return 422: the object breaks rules of its kind, one cause each."""
     qualified = f"{kind}.{group}" if group else kind
     said = [f"{c['field']}: {c['message']}" if c["field"] else c["message"] for c in causes]
     text = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
@@ -96,27 +96,27 @@ def invalid(group: str, kind: str, name: str, causes: Sequence[Manifest]) -> Api
 
 
 def bad_request(message: str) -> ApiError:
-    """400: the request itself cannot be understood."""
+    """Return 400: the request itself cannot be understood."""
     return ApiError(400, "BadRequest", message)
 
 
 def forbidden(resource: str, name: str, why: str) -> ApiError:
-    """403: known user, not allowed."""
+    """Return 403: known user, not allowed."""
     label = f'{resource} "{name}" is forbidden: ' if name else f"{resource} is forbidden: "
     return ApiError(403, "Forbidden", label + why, _details(resource, name))
 
 
 def expired(message: str) -> ApiError:
-    """410: the resourceVersion or continue token is older than what the server remembers."""
+    """Return 410: the resourceVersion or continue token is older than what the server remembers."""
     return ApiError(410, "Expired", message)
 
 
 def method_not_allowed() -> ApiError:
-    """405: the resource has no such verb."""
+    """Return 405: the resource has no such verb."""
     return ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
 def unsupported_media_type(content_type: str, supported: Sequence[str]) -> ApiError:
-    """415: a body or patch format that the server does not read."""
+    """Return 415: a body or patch format that the server does not read."""
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(supported)}"
     return ApiError(415, "UnsupportedMediaType", message, {"causes": [cause("", content_type)]})

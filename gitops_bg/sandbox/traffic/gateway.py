@@ -123,7 +123,7 @@ def _path_of(match: Manifest) -> tuple[str, str]:
 
 
 def _host_order(host: str) -> _Key:
-    """Names before wildcards, longer before shorter, and those for every host last."""
+    """Return names before wildcards, longer before shorter, and those for every host last."""
     return (0 if host and not host.startswith("*.") else 1 if host else 2, -len(host))
 
 

@@ -135,7 +135,7 @@ class Writer:
     def apply(
         self, kind: ServedKind, namespace: str, name: str, intent: Manifest, options: Options
     ) -> tuple[Stored, bool]:
-        """Server-side apply; return the object and whether it was created."""
+        """Apply server-side; return the object and whether it was created."""
         shape, manager = rules.shape_of(kind), options.as_manager(kind)
         _check_apply_version(kind, intent)
         intent = _own_part(kind, rules.in_order(kind, intent, namespace), options.subresource)

@@ -249,7 +249,7 @@ def as_it_says(block: FlaggerAnalysis, asked: FlaggerMetric, metric: Metric) -> 
 
 
 def variables(asked: FlaggerMetric, app: AppKey, service: str) -> list[Arg]:
-    """Flagger's variables as args: those that it sets itself, and ``templateVariables``."""
+    """Return Flagger's variables as args: those that it sets itself, and ``templateVariables``."""
     own = {"name": app.name, "namespace": app.namespace, "target": app.name, "service": service}
     values = {**own, "interval": str(asked.interval), **(asked.template_variables or {})}
     return [Arg.model_validate({"name": name, "value": value}) for name, value in values.items()]

@@ -183,7 +183,7 @@ class GatewayRef(Model):
 
 
 def _each_once(refs: list[GatewayRef]) -> list[GatewayRef]:
-    """As the schema of HTTPRoute demands: https://gateway-api.sigs.k8s.io/reference/spec/#commonroutespec.
+    """Do as the schema of HTTPRoute demands: https://gateway-api.sigs.k8s.io/reference/spec/#commonroutespec.
 
     A Gateway that is named more than once has a listener of its own in each; ports tell them apart only where the
     experimental schema is installed.

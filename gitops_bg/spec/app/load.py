@@ -479,7 +479,7 @@ class _Folder:
         return shared | own, readable, release
 
     def _is_own(self, name: str, target_file: str) -> bool:
-        """Whether a file is one of ours, and no manifest beside them."""
+        """Return whether a file is one of ours, and no manifest beside them."""
         ours = (APP_FILE, PRIMARY_FILE, target_file)
         return name in (*ours, *OF_ENVIRONMENT, f"{self.environment}/{APP_FILE}") if self.home else name in ours
 

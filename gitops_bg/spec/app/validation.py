@@ -181,8 +181,8 @@ def validate(
 
 
 def expected(kinds: Iterable[str], value: Any, quoting: str, path: Path) -> tuple[str, str]:
-    """Message and remedy for a value of a wrong type, by pydantic's names of the expected types; ``quoting`` is the
-    remedy where it is to be text (`Document.quoting`).
+    """Return message and remedy for a value of a wrong type, by pydantic's names of the expected types; ``quoting`` is
+    the remedy where it is to be text (`Document.quoting`).
 
     >>> expected(["int_type"], "2", "", ("replicas",))
     ('expected a whole number, found text', 'remove the quotes')
@@ -252,7 +252,7 @@ _DEEPEST = 4
 
 
 def _words(kind: str, context: Mapping[str, Any], detail: ErrorDetails, quoting: str) -> tuple[str, str]:
-    """Message and remedy of an error about one value."""
+    """Return message and remedy of an error about one value."""
     value = detail["input"]
     if kind == "int_type" and isinstance(value, float):
         return f"expected a whole number, found {value}", ""

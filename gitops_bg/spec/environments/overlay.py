@@ -61,7 +61,7 @@ def _check_removed(overlay: Document, pod: Path) -> Iterator[Problem]:
 
 
 def _check_result(base: Mapping[str, Any], merged: Any, overlay: Document) -> Iterator[Problem]:
-    """Every container of the release must be there still; an overlay may add others."""
+    """Demand that every container of the release is there still; an overlay may add others."""
     pod = pod_paths(base).spec
     before, after = (_containers(value_at(value, pod)) for value in (base, merged))
     for name in (each for each in before if each not in after):

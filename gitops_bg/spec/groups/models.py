@@ -35,7 +35,9 @@ def _path(text: str) -> str:
 
 
 def _expression(text: str) -> str:
-    """Gateways have RE2's syntax: no group that looks ahead or behind, no reference to a group."""
+    """Return an expression that Gateways read, in RE2's syntax: no group that looks ahead or behind, no reference to
+    a group.
+    """
     try:
         compile_pattern(text)
     except BadExpression as error:

@@ -138,7 +138,7 @@ class AppDraft:
         return f"# From {self.origin.origin}, by gitops-bg import.\n{_commented(to_yaml(value), self.comments)}"
 
     def _ordered(self) -> dict[str, Any]:
-        """``spec`` in the order in which people read it."""
+        """Return ``spec`` in the order in which people read it."""
         spec = {key: self.spec[key] for key in _in_order(self.spec, _FIRST)}
         blue_green = {key: self.blue_green[key] for key in _in_order(self.blue_green, _FIRST_OF_STRATEGY)}
         return {**spec, "strategy": {"blueGreen": blue_green}}

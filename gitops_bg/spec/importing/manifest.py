@@ -217,12 +217,12 @@ UNKNOWN = Left("is no field that gitops-bg knows of this kind", "look whether it
 
 
 def imported(*paths: str) -> dict[str, Fate]:
-    """Entries for fields that are taken over."""
+    """Return entries for fields that are taken over."""
     return dict.fromkeys(paths, TAKEN)
 
 
 def left(why: str, instead: str, *paths: str, unless: tuple[Any, ...] = ()) -> dict[str, Fate]:
-    """Entries for fields without an equal, for the same reason."""
+    """Return entries for fields without an equal, for the same reason."""
     return dict.fromkeys(paths, Left(why, instead, unless))
 
 

@@ -85,7 +85,7 @@ def _tracks(field: str, key: str) -> bool:
 
 
 def without_marks(metadata: Metadata) -> dict[str, Any]:
-    """Metadata without the marks of other tools.
+    """Return metadata without the marks of other tools.
 
     >>> without_marks({"name": "web", "labels": {"app.kubernetes.io/managed-by": "Helm"}})
     {'name': 'web'}

@@ -179,7 +179,7 @@ def _probe_port(folder: AppFolder) -> Iterator[Problem]:
 
 
 def _unknown_port(each: PlacedContainer, port: str, known: list[str]) -> tuple[str, str]:
-    """Message and remedy for a named port that the container does not declare."""
+    """Return message and remedy for a named port that the container does not declare."""
     if port.isdecimal():
         return f"{port} is a name because of its quotes, and a name has a letter", "remove the quotes"
     guess = nearest(port, known) or (known[0] if len(known) == 1 else "")

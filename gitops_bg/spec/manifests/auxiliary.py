@@ -245,7 +245,7 @@ class _Reading:
                 yield document.problem((*path, *place), message, "select by labels of the target's template")
 
     def _labels_of_roles(self) -> set[str]:
-        """Labels that pods carry only while their version has a role."""
+        """Return labels that pods carry only while their version has a role."""
         strategy = self.folder.model.strategy.blue_green.strategy if self.folder.model else None
         roles = (strategy.active_metadata, strategy.preview_metadata) if strategy else ()
         return {key for role in roles for key, _ in role.labels}

@@ -201,7 +201,7 @@ def _sorted(value: Json) -> Json:
 
 
 def canonical_base64(text: str) -> str:
-    """Base64 text without the line breaks that Kubernetes ignores. Raises ``ValueError``."""
+    """Return Base64 text without the line breaks that Kubernetes ignores. Raises ``ValueError``."""
     try:
         return base64.b64encode(base64.b64decode(re.sub("[\r\n]", "", text), validate=True)).decode()
     except binascii.Error as error:

@@ -95,7 +95,7 @@ class _Merge:
         return made
 
     def _marks_at(self, at: Path) -> tuple[bool, Path] | None:
-        """Where what the lower layer has at a path comes from."""
+        """Return where what the lower layer has at a path comes from."""
         for length in range(len(at), -1, -1):
             if (mark := self._marks.get(at[:length])) is not None:
                 return mark[0], (*mark[1], *at[length:])
@@ -111,7 +111,7 @@ def _directive(value: Any) -> Any:
 
 
 def _is_whole_list(item: Any) -> bool:
-    """Whether an item says that the list takes the former's place as a whole."""
+    """Return whether an item says that the list takes the former's place as a whole."""
     return isinstance(item, Mapping) and set(item) == {PATCH} and item[PATCH] == _REPLACE
 
 

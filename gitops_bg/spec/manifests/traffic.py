@@ -50,7 +50,7 @@ _BLUE_GREEN: Path = ("spec", "strategy", "blueGreen")
 
 
 def service_fields(strategy: Strategy, app: Mapping[str, Any]) -> Iterator[tuple[str, Path, str]]:
-    """For each Service: its name, the field of ``app`` (app.yaml as written) that names it, so that `check` can
+    """Yield for each Service: its name, the field of ``app`` (app.yaml as written) that names it, so that `check` can
     report its line, and what it carries.
     """
     said = app.get("spec", {}).get("strategy", {}).get("blueGreen", {})
