@@ -20,6 +20,7 @@ from pathlib import Path
 
 from gitops_bg.agent.desired.batching import ClosedRefs
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.environments import Watchfulness
 from gitops_bg.agent.desired.git_loop import GitLoop, Listener
 from gitops_bg.agent.desired.lineage import main_of_live
 from gitops_bg.agent.forge_thread import ForgeThread, Wiring, connect_as, connect_with
@@ -116,6 +117,9 @@ class Agent:
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains, clock)
         self.catalog.board.wake = self.wake_all
+        age = lambda: self.cluster.caches.age  # noqa: E731 - it is not there yet
+        self._watchfulness = Watchfulness(settings.poll_seconds, STALE, age, clock)
+        self.catalog.environments.watched_since = self._watchfulness.since
         self.repository.remember(self._verified_before)
         self.git = self._git_loop()
         composers = {
@@ -441,6 +445,8 @@ class Agent:
 
     def _polled(self, backoff_seconds: float | None) -> None:
         """Schedule the next poll. Until one is answered, queue the apps known from the cluster as well."""
+        if backoff_seconds is None:
+            self._watchfulness.looked()
         self.forge.main_was_read()
         self.wake_all(self._groups())
         stood, self._stood = self._stood, self.catalog.standing

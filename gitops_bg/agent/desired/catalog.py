@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from gitops_bg.agent.desired.environments import EnvironmentInputs
 from gitops_bg.agent.desired.lineage import LASTING_POLLS, Followed, LastPoll, Lineage, PollCounter, RequestedPolls
 from gitops_bg.agent.desired.peers import RolloutRegistry
 from gitops_bg.agent.desired.people import ForgeLookup
@@ -50,6 +51,8 @@ class Refresh:
 
     dirty: frozenset[AppOrGroup]
     moved: bool
+    again: bool = False
+    """Whether the remote is to be asked for more at once: main names other environments than before."""
 
 
 class Catalog:
@@ -74,6 +77,8 @@ class Catalog:
         self._revisions = Revisions(repository)
         self.board = RolloutRegistry(self.subjects)
         self.policing = PolicyInputs(repository)
+        self.environments = EnvironmentInputs(repository)
+        self._asks_for_more = False
         self._positions: Mapping[AppOrGroup, Position] = {}
         self._doubts: Mapping[AppOrGroup, str] = {}
         self._ledger_is_known = False
@@ -243,6 +248,7 @@ class Catalog:
         )
         if entry is None or not followed.commit:
             return desired
+        desired = replace(desired, environment=self.environments.of(reading, app, entry))
         desired = self._with_journal(desired, entry, app, config.spec, record)
         return self._with_policing(desired, reading, app, config, record)
 
@@ -335,7 +341,8 @@ class Catalog:
         moved = self._poll(awaited, look)
         self.last_look.was_read()
         dirty, self._late = frozenset(self._late), set()
-        return Refresh(dirty | self._lookout.end(), moved)
+        again, self._asks_for_more = self._asks_for_more, False
+        return Refresh(dirty | self._lookout.end(), moved, again)
 
     def _poll(self, awaited: frozenset[str], look: int) -> bool:
         """Look once, and take over what moved; whether anything did."""
@@ -370,6 +377,9 @@ class Catalog:
         self.reading = replace(self._reader.reading(self.reading), followed=followed, look=look)
         if policies is not self.reading.policies:
             self.board.begin()
+        concerned, is_new = self.environments.read(self.reading.environment)
+        self._late |= set(filter(self.cares_for, concerned))
+        self._asks_for_more = self._asks_for_more or is_new
         self._late |= self._lineage.follow(followed) | self._lineage.asked(awaited)
         if followed.polls != before.polls:
             self._late.update(self._rewrite_reports.due(followed.polls, LASTING_POLLS))

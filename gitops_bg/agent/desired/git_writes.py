@@ -8,15 +8,25 @@ from dataclasses import field, replace
 from time import monotonic
 from typing import assert_never
 
+from gitops_bg.agent.desired.releases import release_change
 from gitops_bg.agent.reconcile.facts import completed
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, guarded
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.groups.record import CommitActive, GroupRecord
-from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
+from gitops_bg.core.model.actions import (
+    CommitPrimary,
+    EnterRelease,
+    GitAction,
+    OfferPromotion,
+    PublishLedger,
+    WithdrawPromotion,
+    WithdrawRelease,
+)
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Event, Record
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source, Version
+from gitops_bg.core.names import entry_branch
 from gitops_bg.repo.git.errors import BranchMoved, PushRefused
 from gitops_bg.repo.ledger.ledger_file import LedgerBatch, state_of
 from gitops_bg.repo.repository import Repository
@@ -100,8 +110,10 @@ class GitWriteResult:
 def branch_of(repository: Repository, subject: AppOrGroup, action: AnyGitAction) -> str:
     """Return the branch that an action writes."""
     match action:
-        case CommitPrimary() | CommitActive(offered=False):
+        case CommitPrimary() | CommitActive(offered=False) | EnterRelease(offered=False):
             return repository.settings.branch
+        case EnterRelease() | WithdrawRelease():
+            return entry_branch(action.environment, AppKey(subject.namespace, subject.name))
         case OfferPromotion() | CommitActive() | WithdrawPromotion():
             return repository.branch_of(subject)
         case PublishLedger():
@@ -141,7 +153,9 @@ def _together(
     incomplete: dict[AppOrGroup, GitopsBgError] = {}
     commits = list(_changes(repository, changes, incomplete, offered=False))
     offers = list(_changes(repository, changes, incomplete, offered=True))
+    entries, asked = (list(_entries(repository, changes, incomplete, offered=one)) for one in (False, True))
     withdrawn = {who: changes[who].seen for who in _withdrawing(changes)}
+    unasked = dict.fromkeys(_unasked(repository, changes))
     batch = dict(_ledger(changes))
     main, ledger = {repository.settings.branch}, {repository.settings.state_branch}
     parts: tuple[tuple[str, object, set[str], Callable[[], int]], ...] = (
@@ -152,6 +166,9 @@ def _together(
             {repository.branch_of(change.subject) for change in offers},
             lambda: _committed(repository.promotions.offer(offers)),
         ),
+        ("main", entries, main, lambda: _committed(repository.promotions.commit(entries))),
+        ("offer", asked, {each.branch for each in asked}, lambda: _committed(repository.promotions.offer(asked))),
+        ("offer", unasked, set(unasked), lambda: _deleted(repository, unasked)),
         ("offer", withdrawn, set(map(repository.branch_of, withdrawn)), lambda: _withdrawn(repository, withdrawn)),
         ("ledger", batch, ledger, lambda: 1 if repository.ledger.publish(batch).commit else 0),
     )
@@ -168,7 +185,8 @@ def _together(
                 pushed.append(Pushed(kind, commits_made, clock() - started))
     refusal = failed.get(repository.settings.branch)
     refused = failed.pop(repository.settings.branch) if isinstance(refusal, PushRefused) else None
-    touched = {change.subject for change in (*commits, *offers)} | withdrawn.keys()
+    touched = {change.subject for change in (*commits, *offers, *entries, *asked)} | withdrawn.keys()
+    touched |= {who for who, change in changes.items() if _withdraws_release(change)}
     taken = tried - failed.keys() - (main if refused else set())
     return GitWriteResult(frozenset(touched), str(refused or ""), frozenset(taken), failed, incomplete, tuple(pushed))
 
@@ -192,6 +210,39 @@ def _committed(outcomes: Mapping[AppOrGroup, PrimaryOutcome]) -> int:
 def _withdrawn(repository: Repository, heads: Mapping[AppOrGroup, str | None]) -> int:
     repository.branches.withdraw(heads)
     return 0
+
+
+def _deleted(repository: Repository, heads: Mapping[str, None]) -> int:
+    repository.branches.delete(heads)
+    return 0
+
+
+def _entries(
+    repository: Repository,
+    changes: Mapping[AppOrGroup, GitChange],
+    incomplete: dict[AppOrGroup, GitopsBgError],
+    *,
+    offered: bool,
+) -> Iterator[PrimaryChange[AppOrGroup]]:
+    """The releases that come into an environment by a commit, or those ``offered``; as `_changes`."""
+    for subject, change in changes.items():
+        for action in change.actions:
+            if isinstance(subject, AppKey) and isinstance(action, EnterRelease) and action.offered is offered:
+                try:
+                    yield release_change(repository, subject, action, change.decided_from)
+                except GitopsBgError as error:
+                    incomplete[subject] = error
+
+
+def _unasked(repository: Repository, changes: Mapping[AppOrGroup, GitChange]) -> Iterator[str]:
+    for subject, change in changes.items():
+        for action in change.actions:
+            if isinstance(action, WithdrawRelease):
+                yield branch_of(repository, subject, action)
+
+
+def _withdraws_release(change: GitChange) -> bool:
+    return any(isinstance(action, WithdrawRelease) for action in change.actions)
 
 
 def _changes(

@@ -24,9 +24,11 @@ from gitops_bg.core.model.actions import (
     ApplyAuxiliaryObject,
     CommitPrimary,
     DeleteAuxiliaryObject,
+    EnterRelease,
     OfferPromotion,
     PublishLedger,
     WithdrawPromotion,
+    WithdrawRelease,
 )
 from gitops_bg.core.model.analysis import MeasurementResult
 from gitops_bg.core.model.conditions import Phase, progresses
@@ -43,7 +45,7 @@ from gitops_bg.spec.groups.load import GroupConfig
 REFUSALS = (Refused, InvalidInput)
 """Errors of a refusal: the same write would be refused again."""
 
-GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
+GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, EnterRelease, WithdrawRelease, PublishLedger)
 FOR_AUXILIARY_OBJECTS = (ApplyAuxiliaryObject, DeleteAuxiliaryObject)
 
 

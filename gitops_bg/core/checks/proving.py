@@ -35,8 +35,7 @@ def release_served(world: World) -> KnownRelease | None:
     release = target.release if target and is_wanted else active.release
     if release is None:
         return None
-    commit = target.source.commit if target and is_wanted else active.source.commit
-    return KnownRelease(release if release.number else replace(release, number=active.number), commit)
+    return KnownRelease(release if release.number else replace(release, number=active.number), release.commit)
 
 
 def setback(world: World) -> str:

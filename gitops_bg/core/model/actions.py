@@ -15,6 +15,7 @@ from gitops_bg.core.model.version import (
     Color,
     ConfigurationRef,
     PodMetadata,
+    ReleaseId,
     ServicePorts,
     Snapshot,
     Version,
@@ -415,6 +416,39 @@ class WithdrawPromotion:
 
 
 @dataclass(frozen=True, slots=True)
+class EnterRelease:
+    """Commit ``release.yaml`` of an environment to main, or, ``offered``, put it on the branch that asks for it: byte
+    for byte what the environment before has.
+    """
+
+    environment: str
+    release: ReleaseId
+    commit: str
+    """The commit that brought the release."""
+    former: tuple[str, ...]
+    """The environments that have it, one of which says its content."""
+    reason: str
+    offered: bool = False
+    by: str = ""
+
+    def __str__(self) -> str:
+        how = "offer" if self.offered else "let"
+        where = f"for {self.environment}" if self.offered else f"into {self.environment}"
+        return f"{how} {self.release.name} {where}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawRelease:
+    """Delete the branch that asks for a release in an environment."""
+
+    environment: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"delete the branch that asks for a release in {self.environment}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class PublishLedger:
     """Write these entries to the state branch; they stay in the record until Git has them."""
 
@@ -448,5 +482,5 @@ ClusterAction = (
     | ApplyAuxiliaryObject
     | DeleteAuxiliaryObject
 )
-GitAction = CommitPrimary | OfferPromotion | WithdrawPromotion | PublishLedger
+GitAction = CommitPrimary | OfferPromotion | WithdrawPromotion | EnterRelease | WithdrawRelease | PublishLedger
 Action = ClusterAction | GitAction

@@ -158,6 +158,10 @@ class ReleaseId:
     """That of the first version of the app's first environment that had it; 0 while there is none."""
     digest: str
     """`RELEASE_PREFIX` and the SHA-256 of what the release has (`spec.environments.release`)."""
+    commit: str = ""
+    """The commit of main that brought it to the app's base: the same content that comes again later is another release
+    on its way.
+    """
 
     @property
     def name(self) -> str:

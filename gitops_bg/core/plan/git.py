@@ -1,5 +1,6 @@
 """Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6)."""
 
+from gitops_bg.core.checks.entering import entry_choice
 from gitops_bg.core.checks.gates import gates_before_commit, gates_before_first, gates_before_own_commit
 from gitops_bg.core.checks.git import (
     follows_traffic_elsewhere,
@@ -16,11 +17,14 @@ from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.delivery.gates import all_open
 from gitops_bg.core.delivery.ledger import publication
 from gitops_bg.core.delivery.world import MERGED, UNWANTED, answered_once, may_tidy
+from gitops_bg.core.environments.model import Enter
 from gitops_bg.core.model.actions import (
     CommitPrimary,
+    EnterRelease,
     GitAction,
     OfferPromotion,
     WithdrawPromotion,
+    WithdrawRelease,
 )
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.main import held_since
@@ -43,7 +47,23 @@ def write_to_git(world: World) -> tuple[GitAction, ...]:
     git = world.observed.git
     if git.unreachable:
         return ()
-    return (*publication(world.record), *(_promotion(world) if world.main_counts and not held_since(git) else ()))
+    follows_main = world.main_counts and not held_since(git)
+    return (*publication(world.record), *((*_promotion(world), *_entry(world)) if follows_main else ()))
+
+
+def _entry(world: World) -> tuple[GitAction, ...]:
+    """Take a release into the app's environment, by a commit or by what people merge; never a way back of traffic."""
+    environment, choice = world.desired.environment, entry_choice(world)
+    if environment is None or not environment.formers:
+        return ()
+    is_offered = environment.enter is Enter.PULL_REQUEST or bool(world.observed.git.main_refused)
+    chosen = choice.release
+    if chosen is not None and not (is_offered and environment.offered == chosen.id.digest):
+        names = tuple(former.name for former in environment.formers)
+        reason = f"it is proven in {' and '.join(names)}"
+        return (EnterRelease(environment.name, chosen.id, chosen.commit, names, reason, is_offered),)
+    is_unwanted = environment.offered and (chosen is None or not is_offered) and may_tidy(world) and not world.suspended
+    return (WithdrawRelease(environment.name, "nothing asks for it any more"),) if is_unwanted else ()
 
 
 def _promotion(world: World) -> tuple[GitAction, ...]:

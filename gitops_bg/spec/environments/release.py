@@ -80,7 +80,9 @@ def release_of(
     contents = tuple(sorted(configuration, key=lambda each: each.ref))
     base = _base(target)
     refs = tuple(each.ref for each in contents)
-    snapshot = ReleaseSnapshot(ReleaseId(number, _digest(base, refs)), source, canonical_text(base), refs)
+    snapshot = ReleaseSnapshot(
+        ReleaseId(number, _digest(base, refs), source.commit), source, canonical_text(base), refs
+    )
     return Release(snapshot, contents)
 
 

@@ -18,8 +18,8 @@ from gitops_bg.core.world import World
 from tests.core.worlds import EARLIER, NOW, active, digest, legacy, pods, target, world
 
 MINUTE = timedelta(minutes=1)
-R1 = ReleaseId(1, "r1:" + "1" * 64)
-R2 = ReleaseId(2, "r1:" + "2" * 64)
+R1 = ReleaseId(1, "r1:" + "1" * 64, "1" * 40)
+R2 = ReleaseId(2, "r1:" + "2" * 64, "2" * 40)
 STAGING = EnvironmentInput("staging", thresholds=(30 * 60, 2 * 3600), watched_since=EARLIER)
 
 
@@ -190,13 +190,13 @@ def test_other_pods_of_the_same_release_begin_anew_and_what_was_proven_stays() -
 
 def test_the_same_content_that_comes_again_after_another_release_is_proven_anew() -> None:
     record = decided(run_for(serving(), 31 * MINUTE)).record
-    reverted = replace(target(1, commit="e" * 40), release=R1)
+    reverted = replace(target(1), release=replace(R1, commit="e" * 40))
     back = world(active(1, routed_at=EARLIER, release=R1), desired={"environment": STAGING, "target": reverted})
     back = back.with_part(replace(record.proving, version=digest(2), since=EARLIER, seconds=0))
     state = run_for(back, 29 * MINUTE)
-    assert [each.source_commit[:2] for each in decided(state).record.proving.proven] == ["00"]
+    assert [each.source_commit[:2] for each in decided(state).record.proving.proven] == ["11"]
     later = decided(after(state, 2 * MINUTE)).record
-    assert [each.source_commit[:2] for each in later.proving.proven] == ["00", "ee"]
+    assert [each.source_commit[:2] for each in later.proving.proven] == ["11", "ee"]
 
 
 def test_a_failed_analysis_after_the_promotion_sets_the_time_back() -> None:
@@ -207,6 +207,6 @@ def test_a_failed_analysis_after_the_promotion_sets_the_time_back() -> None:
 
 def test_a_release_that_has_the_same_version_here_is_the_one_that_serves() -> None:
     state = run_for(serving(), 31 * MINUTE)
-    newer = replace(target(1, commit="e" * 40), release=R2)
+    newer = replace(target(1), release=R2)
     record = decided(replace(state, desired=replace(state.desired, target=newer))).record
     assert record.versions[0].release == R2

@@ -638,6 +638,8 @@ class Life(Resting[State]):
                 return self.with_git(state, git._replace(branch=None))
             case act.PublishLedger():
                 return self._publish(state, action, ledger)
+            case act.EnterRelease() | act.WithdrawRelease():
+                raise AssertionError(f"the repository has no environments: {action}")
 
     def _promise(self, state: State, who: str, action: GitAction, promise: Callable[[], None]) -> None:
         """Broken where the record of now leads to it, too; else it was on its way, and is judged by where that ends."""

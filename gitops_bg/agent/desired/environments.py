@@ -1,0 +1,254 @@
+"""What the environment of this cluster is told of those before it: reads the ledgers of their clusters as last fetched,
+and puts the releases that they name in main's order (decision 113). Decides nothing, writes nothing.
+
+The ledgers come with the one look at the remote; a file of one is read when it has changed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from time import monotonic
+
+from gitops_bg.agent.desired.reading import AppEntry, Reading
+from gitops_bg.agent.desired.releases import release_in, release_path
+from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.model import After, Environment, Environments, ProvenIn
+from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, Former, KnownRelease
+from gitops_bg.core.model.version import AppKey, AppOrGroup, ReleaseId
+from gitops_bg.core.names import entry_branch
+from gitops_bg.repo.ledger.ledger import FollowedLedger
+from gitops_bg.repo.ledger.ledger_file import LedgerDocument
+from gitops_bg.repo.read.environment import EnvironmentAt
+from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import STATE_PREFIX, entry_of_branch
+
+TICKS = 3
+"""After how many polls in vain nobody has looked."""
+
+
+class Watchfulness:
+    """Since when this process has looked at Git and the cluster without a break. ``age`` gives the seconds since the
+    cluster last confirmed what is known of it, which is too old after ``stale``; ``clock`` is UTC, ``steady`` gives
+    seconds.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        stale: float,
+        age: Callable[[], float],
+        clock: Callable[[], datetime],
+        steady: Callable[[], float] = monotonic,
+    ) -> None:
+        self._most = TICKS * seconds
+        self._stale = max(stale, self._most)
+        self._age = age
+        self._clock = clock
+        self._steady = steady
+        self._since: datetime | None = None
+        self._looked = float("-inf")
+
+    def looked(self) -> None:
+        """Note that Git was read just now."""
+        now, age = self._steady(), self._age()
+        if age > self._stale:
+            self._since = None
+        elif self._since is None or now - self._looked > self._most:
+            self._since = self._clock() - timedelta(seconds=age)
+        self._looked = now
+
+    def since(self) -> datetime | None:
+        """Return since when; None while nobody looks."""
+        is_late = self._steady() - self._looked > self._most
+        return None if is_late or self._age() > self._stale else self._since
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A file of a ledger as it was read last."""
+
+    blob: str
+    document: LedgerDocument
+
+
+class FormerLedgers:
+    """The ledgers of the clusters before this one."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._ledgers: Mapping[str, FollowedLedger] = {}
+        self._files: dict[str, dict[AppOrGroup, _Known]] = {}
+        self._clusters: tuple[str, ...] = ()
+
+    def follow(self, at: EnvironmentAt) -> bool:
+        """Ask the remote for the ledgers of all clusters in environments before this one, and for the branches that ask
+        for a release here; return whether that is something else than before.
+        """
+        own = at.environment
+        before = _before(at.environments, own) if own is not None else ()
+        mirror, name = self._repository.mirror, at.name
+        wanted = frozenset(f"{STATE_PREFIX}{each}" for each in before)
+        is_new = (mirror.former, mirror.environment) != (wanted, name)
+        mirror.former, mirror.environment, self._clusters = wanted, name, before
+        return is_new
+
+    def read(self) -> set[AppOrGroup]:
+        """Read what has moved; return the apps and groups of which a ledger says something else."""
+        before, self._ledgers = self._ledgers, self._repository.ledgers.of(self._clusters)
+        moved = set[AppOrGroup]()
+        for cluster, ledger in self._ledgers.items():
+            was, known = before.get(cluster), self._files.setdefault(cluster, {})
+            if was is not None and was.files is ledger.files and was.trouble == ledger.trouble:
+                continue
+            changed = {who for who, blob in ledger.files.items() if who not in known or known[who].blob != blob}
+            gone = known.keys() - ledger.files.keys()
+            for who, document in ledger.documents_of(changed).items():
+                known[who] = _Known(ledger.files[who], document)
+            has_other_trouble = was is None or was.trouble != ledger.trouble
+            moved |= changed | gone | (set(known) if has_other_trouble else set())
+            for who in gone:
+                known.pop(who)
+        return moved
+
+    def report(self, cluster: str, app: AppKey) -> ClusterReport:
+        """Return what the ledger of a cluster says of an app."""
+        ledger = self._ledgers.get(cluster)
+        if ledger is None:
+            return ClusterReport(cluster, trouble="it was not read yet")
+        known = self._files.get(cluster, {}).get(app)
+        if known is None or ledger.trouble:
+            return ClusterReport(cluster, written=ledger.written, trouble=ledger.trouble)
+        state = known.document.state
+        active = state.active
+        return ClusterReport(
+            cluster,
+            state.proven,
+            active.release if active is not None else None,
+            active.release.commit if active is not None and active.release is not None else "",
+            active.since if active is not None else None,
+            ledger.written,
+        )
+
+
+def _before(environments: Environments, own: Environment) -> tuple[str, ...]:
+    """The clusters of all environments that a release may come from."""
+    found = dict[str, None]()
+    for each in environments:
+        if each.name == own.name:
+            break
+        found |= dict.fromkeys(each.clusters)
+    return tuple(found)
+
+
+def former_of(
+    environments: Environments, own: Environment, folders: Iterable[str], report: Callable[[str], ClusterReport]
+) -> tuple[Former, ...]:
+    """Return what the environments say in which a release of an app has to be proven before it comes into ``own``."""
+    after, there = own.after or After(), frozenset(folders)
+    found = list[Former]()
+    for name in environments.former(own.name, there):
+        environment = environments.named(name)
+        if environment is None or name not in there:  # nothing is ever proven there
+            found.append(Former(name, int(after.proven.total_seconds())))
+            continue
+        reports = tuple(report(cluster) for cluster in environment.clusters)
+        in_any = after.proven_in is ProvenIn.ANY
+        found.append(Former(name, int(after.proven.total_seconds()), reports, in_any))
+    return tuple(found)
+
+
+def named_in(formers: Iterable[Former]) -> dict[tuple[str, str], ReleaseId]:
+    """Return the releases that ledgers name, by digest and commit; the number is that of the first that has one."""
+    found = dict[tuple[str, str], ReleaseId]()
+
+    def note(release: ReleaseId, commit: str) -> None:
+        known = found.get((release.digest, commit))
+        if commit and (known is None or not known.number):
+            found[release.digest, commit] = release
+
+    for former in formers:
+        for report in former.clusters:
+            for proof in report.proven:
+                note(proof.release, proof.source_commit)
+            if report.serves is not None:
+                note(report.serves, report.serves_of)
+    return found
+
+
+class EnvironmentInputs:
+    """What decisions are told of the environment of this cluster. ``watched_since`` is set by who looks."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self.ledgers = FormerLedgers(repository)
+        self.watched_since: Callable[[], datetime | None] = lambda: None
+        self._generation = -1
+        self._places: dict[str, int] = {}
+        self._offers: dict[str, tuple[str, str]] = {}
+
+    def read(self, at: EnvironmentAt) -> tuple[set[AppOrGroup], bool]:
+        """Follow what the environment needs of others; return what to look at again, and whether the remote is to be
+        asked for something else from now on.
+        """
+        is_new = self.ledgers.follow(at)
+        return self.ledgers.read() | self._read_offers(at.name), is_new
+
+    def _read_offers(self, environment: str) -> set[AppOrGroup]:
+        """Read the branches that ask for a release here; return the apps for which they moved."""
+        before, tracked = self._offers, self._repository.mirror.tracked()
+        found = dict[str, tuple[str, str]]()
+        for branch, commit in tracked.items():
+            entry = entry_of_branch(branch)
+            if entry is not None and entry[0] == environment:
+                known = before.get(branch)
+                found[branch] = known if known and known[0] == commit else (commit, self._offered(*entry, commit))
+        self._offers = found
+        moved = {branch for branch in before.keys() | found.keys() if before.get(branch) != found.get(branch)}
+        return {entry[1] for branch in moved if (entry := entry_of_branch(branch))}
+
+    def _offered(self, environment: str, app: AppKey, commit: str) -> str:
+        """The digest of the release that a branch asks for; another word where nobody can tell."""
+        path = release_path(self._repository, app, environment)
+        content = self._repository.text_file(path, commit)
+        release = release_in(content, app) if isinstance(content, bytes) else None
+        return release.id.digest if release is not None else "unreadable"
+
+    def of(self, reading: Reading, app: AppKey, entry: AppEntry) -> EnvironmentInput | None:
+        """Return what an app's decision is told; None where it is in no environment."""
+        at, config = reading.environment, entry.config
+        home = self._repository.homes([app], entry.commit).get(app) if config.environment and entry.commit else None
+        if home is None:
+            return None
+        own, release = home.environment, config.release
+        formers = former_of(home.environments, own, home.folders, lambda cluster: self.ledgers.report(cluster, app))
+        named = named_in(formers)
+        entered = None
+        if release is not None and formers:
+            entered = self._placed(reading, release.id, release.id.commit)
+        known = [self._placed(reading, each, commit) for (_, commit), each in named.items()]
+        branch = entry_branch(own.name, app)
+        is_broken = bool(formers) and release is None and entry.has_target
+        problems = (*at.problems, *(config.problems if is_broken else ()))
+        return EnvironmentInput(
+            own.name,
+            tuple(int(each.total_seconds()) for each in home.environments.thresholds(own.name, home.folders)),
+            formers,
+            tuple(known),
+            entered,
+            own.enter,
+            (own.after or After()).newer,
+            offered=self._offers.get(branch, ("", ""))[1],
+            unclear=str(problems[0]) if problems else "",
+            watched_since=self.watched_since(),
+        )
+
+    def _placed(self, reading: Reading, release: ReleaseId, commit: str) -> KnownRelease:
+        """A release with its place in the present history of main; without one where main lacks its commit."""
+        generation = reading.followed.generation
+        if generation != self._generation:
+            self._generation, self._places = generation, {}
+        place = self._places.get(commit)
+        if place is None and commit and self._repository.contains(commit):
+            place = self._repository.source_of(commit).landed
+            if place is not None:
+                self._places[commit] = place
+        return KnownRelease(release, commit, place)

@@ -1,0 +1,241 @@
+"""One push travels from dev to production: three clusters, an agent each, and one repository as the only place where
+they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core.dataclass import dataclass
+from gitops_bg.repo.settings import RepositorySettings
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.git.remote import GitRemote
+from tests.support.scenario import App, Scenario, scenario
+from tests.support.waiting import eventually
+
+NAMES = ("dev", "staging", "prod")
+ENVIRONMENTS = """\
+apiVersion: gitops-bg.dev/v1alpha1
+kind: Environments
+environments:
+- {name: dev, clusters: [dev-1], autoPromotionEnabled: true}
+- {name: staging, clusters: [staging-1], autoPromotionEnabled: true}
+- name: prod
+  clusters: [prod-1]
+  after: {proven: 30m}
+  enter: ENTER
+  autoPromotionEnabled: true
+"""
+
+
+@dataclass
+class Travel:
+    """The app `web` in all three environments."""
+
+    remote: GitRemote
+    dev: App
+    staging: App
+    prod: App
+
+    @property
+    def all(self) -> tuple[App, App, App]:
+        """In order."""
+        return self.dev, self.staging, self.prod
+
+    def look(self) -> None:
+        """Have every agent that runs look at Git."""
+        for app in self.all:
+            app.scenario.wake()
+
+    def wait_live(self, app: App, tag: str) -> None:
+        """Wait until a tag is live in an environment; the agents look at Git again and again meanwhile."""
+
+        def is_live() -> bool:
+            self.look()
+            return app.live_tag() == tag
+
+        app.wait(is_live, f"{tag} is live in {app.scenario.settings.repository.cluster}", 60)
+
+    def settle(self) -> None:
+        """Until no agent has anything left to do, and each has seen what the others wrote."""
+        for _ in range(3):
+            for app in self.all:
+                if app.scenario.agent is not None:
+                    app.scenario.wake()
+                    app.scenario.wait_idle()
+
+    def release(self, environment: str, ref: str = "main") -> str:
+        """The text of an environment's release.yaml; empty where nothing came in."""
+        return self.remote.show(ref, f"{self.dev.folder}/{environment}/release.yaml") or ""
+
+    def ledger(self, cluster: str) -> str:
+        """All messages of a ledger."""
+        name = f"gitops-bg/state/{cluster}"
+        if self.remote.head(name) is None:
+            return ""
+        return self.remote.run("log", "--format=%B", name, cwd=self.remote.bare)
+
+
+def publish_environments(travel: Travel, enter: str = "auto") -> None:
+    files: dict[str, str | None] = {"environments.yaml": ENVIRONMENTS.replace("ENTER", enter)}
+    for size, name in enumerate(NAMES, 1):
+        files[f"{travel.dev.folder}/{name}/overlay.yaml"] = f"spec: {{replicas: {size}}}\n"
+    travel.dev.scenario.publish("Environments", files)
+
+
+@pytest.fixture
+def travel(sandbox_cluster: SandboxCluster, tmp_path: Path) -> Iterator[Travel]:
+    """Three clusters with one remote, all agents run, v1 pushed."""
+    with ExitStack() as stack:
+        remote = GitRemote(tmp_path / "git")
+        namespace = sandbox_cluster.namespace()
+        apps = []
+        for name in NAMES:
+            folder = tmp_path / f"cluster-{name}"
+            folder.mkdir()
+            cluster = stack.enter_context(SandboxCluster.run(folder))
+            cluster.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
+            settings = RepositorySettings(url=remote.url, directory=tmp_path / name / "mirror", cluster=f"{name}-1")
+            made = scenario(cluster, tmp_path / name, namespace=namespace, remote=remote, repository=settings)
+            apps.append(stack.enter_context(made).app())
+        yield Travel(remote, *apps)
+
+
+def start(travel: Travel) -> None:
+    for app in travel.all:
+        app.scenario.start()
+
+
+def soak(app: App, seconds: float) -> None:
+    """Let time go on in a cluster."""
+    for _ in range(10):
+        app.scenario.advance(seconds / 10)
+        app.scenario.wait_idle()
+
+
+def all_live(travel: Travel, tag: str) -> None:
+    """Bring a tag to production."""
+    travel.wait_live(travel.dev, tag)
+    travel.wait_live(travel.staging, tag)
+    travel.settle()
+    soak(travel.staging, 1900)
+    travel.wait_live(travel.prod, tag)
+
+
+def test_one_push_travels_to_production_and_what_comes_in_is_the_same_everywhere(travel: Travel) -> None:
+    publish_environments(travel)
+    travel.dev.add("v1")
+    start(travel)
+    travel.wait_live(travel.dev, "v1")
+    travel.wait_live(travel.staging, "v1")
+    travel.settle()
+    assert travel.prod.live_tag() == ""
+    assert travel.release("prod") == ""
+    soak(travel.staging, 1000)
+    travel.settle()
+    assert travel.release("prod") == ""
+    soak(travel.staging, 900)
+    travel.wait_live(travel.prod, "v1")
+    assert travel.release("staging") == travel.release("prod") != ""
+    assert "Bg-Event: proven" in travel.ledger("staging-1")
+    assert "Bg-Release: r1 r1:" in travel.ledger("staging-1")
+    assert "Bg-Event: proven" not in travel.ledger("prod-1")
+
+    travel.dev.push_image("v2")
+    all_live(travel, "v2")
+    assert travel.release("staging") == travel.release("prod")
+    subjects = [each.subject for each in travel.remote.log("main")]
+    assert [each for each in subjects if "take" in each][:2] == [
+        "web: take r2 in prod [prod-1]",
+        "web: take r2 in staging [staging-1]",
+    ]
+
+
+def test_a_rollback_in_production_stays_there_and_keeps_its_release_out(travel: Travel) -> None:
+    publish_environments(travel)
+    travel.dev.add("v1")
+    start(travel)
+    all_live(travel, "v1")
+    travel.dev.push_image("v2")
+    all_live(travel, "v2")
+
+    def promotion() -> str:
+        path = f"{travel.dev.folder}/prod/primary.yaml"
+        return travel.remote.run("log", "-1", "--format=%H", "main", "--", path, cwd=travel.remote.bare).strip()
+
+    travel.prod.revert(promotion())
+    travel.wait_live(travel.prod, "v1")
+    travel.settle()
+    assert (travel.dev.live_tag(), travel.staging.live_tag(), travel.prod.live_tag()) == ("v2", "v2", "v1")
+    travel.dev.push_image("v3")
+    all_live(travel, "v3")
+
+
+def test_an_agent_that_is_dead_lets_nothing_through(travel: Travel) -> None:
+    publish_environments(travel)
+    travel.dev.add("v1")
+    start(travel)
+    all_live(travel, "v1")
+    travel.dev.push_image("v2")
+    travel.wait_live(travel.staging, "v2")
+    travel.settle()
+    travel.staging.scenario.stop()
+    travel.prod.scenario.advance(24 * 3600)
+    travel.dev.scenario.advance(24 * 3600)
+    travel.settle()
+    assert travel.prod.live_tag() == "v1"
+    waits = [each["reason"] for each in travel.prod.status["waits"] if each["gate"] == "release"]
+    assert len(waits) == 1
+    assert waits[0].startswith("r2 waits for staging: it serves in staging-1 since ")
+    assert "staging-1's agent last wrote at " in waits[0]
+
+
+def test_a_release_that_people_are_to_merge_is_offered_once_and_comes_in_by_the_merge(travel: Travel) -> None:
+    publish_environments(travel, "pullRequest")
+    travel.dev.add("v1")
+    start(travel)
+    travel.wait_live(travel.staging, "v1")
+    travel.settle()
+    soak(travel.staging, 1900)
+    branch = f"gitops-bg/enter/prod/{travel.dev.scenario.namespace}/web"
+
+    def is_offered() -> bool:
+        travel.look()
+        return travel.remote.head(branch) is not None
+
+    eventually(is_offered, what="the release is offered")
+    head = travel.remote.head(branch)
+    travel.settle()
+    assert travel.remote.head(branch) == head
+    assert travel.release("prod") == ""
+    assert travel.release("prod", branch) == travel.release("staging")
+    travel.remote.merge(branch)
+    travel.wait_live(travel.prod, "v1")
+
+    def is_gone() -> bool:
+        travel.look()
+        return travel.remote.head(branch) is None
+
+    eventually(is_gone, what="the branch is gone")
+
+
+def test_an_agent_asks_the_remote_once_a_tick_whatever_the_number_of_environments(travel: Travel) -> None:
+    publish_environments(travel)
+    travel.dev.add("v1")
+    start(travel)
+    all_live(travel, "v1")
+    travel.settle()
+    agent = travel.prod.scenario.agent
+    assert agent is not None
+    asked: list[str] = []
+    git = agent.repository.mirror.git
+    ask, attempt = git.ask, git.attempt
+    git.ask = lambda *words, **how: asked.append(words[0]) or ask(*words, **how)  # type: ignore[func-returns-value,method-assign]
+    git.attempt = lambda *words, **how: asked.append(words[0]) or attempt(*words, **how)  # type: ignore[func-returns-value,method-assign]
+    travel.prod.scenario.wake()
+    travel.prod.scenario.wait_idle()
+    assert asked == ["ls-remote"]
