@@ -7,7 +7,7 @@ from pydantic import TypeAdapter, WithJsonSchema
 
 from gitops_bg.cli.commands.inspect.check_report import ReportJson
 from gitops_bg.spec.crd import DRAFT, Schema, plain
-from gitops_bg.views.shapes import apps, decisions, files, groups
+from gitops_bg.views.shapes import apps, decisions, environments, files, groups
 
 AnySchema = Annotated[dict[str, Any], WithJsonSchema({"$ref": DRAFT})]
 
@@ -28,6 +28,8 @@ _VERBS: dict[str, Any] = {
     "diff": apps.DiffJson,
     "history": apps.HistoryJson | apps.OverridesJson,
     "fleet": apps.FleetJson,
+    "environments": environments.EnvironmentsJson,
+    "where": environments.WhereJson,
     "logs": apps.LogsJson,
     "open": apps.AddressJson,
     "version": apps.ReleasesJson,
@@ -39,6 +41,8 @@ _VERBS: dict[str, Any] = {
     "retry": decisions.RetriedJson,
     "restart": decisions.RestartedJson,
     "resume": decisions.ResumedJson,
+    "hold": environments.HeldReleaseJson,
+    "enter": environments.EnteredJson,
     "suspend": decisions.SuspendedJson,
     "pause": decisions.SuspendedJson,
     "release": decisions.ReleasedJson,

@@ -103,6 +103,16 @@ VERBS = {
             "Show what serves in every cluster of the repository, and what waits there, from their ledgers in Git.",
         ),
         Verb(
+            "environments",
+            "inspect.environments",
+            "Show which release of each app is in which environment, and what the next one waits for.",
+        ),
+        Verb(
+            "where",
+            "inspect.environments",
+            "Show in which environments a commit, an image or a release is, and what it waits for in the others.",
+        ),
+        Verb(
             "dashboard",
             "dashboard",
             "Show all apps in a browser, through your kubeconfig. Every user of this machine who reaches the port acts "
@@ -172,6 +182,18 @@ VERBS = {
             "operate.suspend",
             "Go on: remove the suspension, and let the target be promoted again if it is on hold.",
             "operate.group_change",
+        ),
+        Verb(
+            "hold",
+            "operate.release",
+            "Keep a release from coming into any further environment; where it serves, it stays. `--lift` lets it in "
+            "again.",
+        ),
+        Verb(
+            "enter",
+            "operate.release",
+            "Let a release into an environment now, as a hotfix: commit release.yaml there. Exit 3 where main takes "
+            "only pull requests.",
         ),
         Verb(
             "suspend",

@@ -10,6 +10,7 @@ process owns the directory. Every error is of the tree in ``core.errors``, witho
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,8 +18,9 @@ from functools import partial
 from itertools import islice
 from types import TracebackType
 
+from gitops_bg.core.environments.proven import KnownRelease
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, ReleaseId, Source
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
@@ -48,7 +50,7 @@ from gitops_bg.repo.read.polling import Poll, Poller
 from gitops_bg.repo.read.promotion_branches import ConcernedBranches, PromotionBranches
 from gitops_bg.repo.read.reverts import NearChanges, RevertCandidate, RevertedNames, Reverts
 from gitops_bg.repo.read.signatures import Signatures
-from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.settings import RepositorySettings, is_app
 from gitops_bg.repo.write.commits import Committer, OwnKey
 from gitops_bg.repo.write.main_branch import Edits
 from gitops_bg.repo.write.promotion import (
@@ -57,7 +59,7 @@ from gitops_bg.repo.write.promotion import (
     SharedBranches,
 )
 from gitops_bg.repo.write.push import Pusher
-from gitops_bg.spec.app.layout import ENVIRONMENTS_FILE, PRIMARY_FILE, SETTINGS_FILE, Places, group_folder
+from gitops_bg.spec.app.layout import APPS_FOLDER, ENVIRONMENTS_FILE, PRIMARY_FILE, SETTINGS_FILE, Places, group_folder
 from gitops_bg.spec.app.settings import default_settings, read_settings
 from gitops_bg.spec.environments.home import Home
 
@@ -254,6 +256,42 @@ class Repository:
         """The environment that main is read for, as of the commit that was last looked at."""
         with self.lock:
             return self._index.environment
+
+    def placed(self, release: ReleaseId) -> KnownRelease:
+        """Return a release with its place in main; without one where main lacks the commit that brought it."""
+        is_there = bool(release.commit) and self.contains(release.commit)
+        return KnownRelease(release, release.commit, self.source_of(release.commit).landed if is_there else None)
+
+    def folders_in(self, app: AppKey, commit: str = "") -> frozenset[str]:
+        """Return the names of the folders in that of an app."""
+        with self.lock:
+            return self._files.inner([app], commit or self.poller.head())[app]
+
+    def inner_folders(self, commit: str = "") -> Mapping[AppKey, frozenset[str]]:
+        """Return the names of the folders in that of each app below ``apps/``, whichever environment is meant."""
+        with self.lock:
+            node = self._trees.at(commit or self.poller.head(), [APPS_FOLDER]).get(APPS_FOLDER)
+            spaces = [each for each in self._trees.listed([node.folder]) if each[2].folder] if node else []
+            named = {(tree.folder, space) for _, space, tree in spaces}
+            inside = [each for each in self._trees.listed({tree for tree, _ in named}) if each[2].folder]
+            folders: defaultdict[str, set[str]] = defaultdict(set)
+            for folder, name, tree in self._trees.listed({tree.folder for _, _, tree in inside}):
+                if tree.folder:
+                    folders[folder].add(name)
+            return {
+                AppKey(space, name): frozenset(folders[tree.folder])
+                for above, space in named
+                for folder, name, tree in inside
+                if folder == above and is_app(space, name)
+            }
+
+    def apps_touched_by(self, commit: str) -> frozenset[AppKey]:
+        """Return the apps below ``apps/`` whose folder a commit changed, compared with its first parent."""
+        with self.lock:
+            walk = ("diff-tree", "--no-commit-id", "--name-only", "--root", "-m", "--first-parent", "-r", "-z", commit)
+            paths = [path.split("/") for path in map(text, self.mirror.local(*walk, "--").split(b"\0"))]
+            found = (AppKey(path[1], path[2]) for path in paths if len(path) > 3 and path[0] == APPS_FOLDER)
+            return frozenset(app for app in found if is_app(app.namespace, app.name))
 
     def homes(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Home]:
         """Return the environment of apps, with the folders that theirs have at a commit; those in none are left out."""

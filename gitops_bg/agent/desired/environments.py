@@ -4,18 +4,18 @@ and puts the releases that they name in main's order (decision 113). Decides not
 The ledgers come with the one look at the remote; a file of one is read when it has changed.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from time import monotonic
 
 from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.desired.releases import release_in, release_path
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.environments.model import After, Environment, Environments, ProvenIn
-from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, Former, KnownRelease
+from gitops_bg.core.environments.model import After, Environment, Environments
+from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, KnownRelease, former_of, named_in
 from gitops_bg.core.model.version import AppKey, AppOrGroup, ReleaseId
 from gitops_bg.core.names import entry_branch
-from gitops_bg.repo.ledger.ledger import FollowedLedger
+from gitops_bg.repo.ledger.ledger import FollowedLedger, report_of
 from gitops_bg.repo.ledger.ledger_file import LedgerDocument
 from gitops_bg.repo.read.environment import EnvironmentAt
 from gitops_bg.repo.repository import Repository
@@ -117,61 +117,17 @@ class FormerLedgers:
         known = self._files.get(cluster, {}).get(app)
         if known is None or ledger.trouble:
             return ClusterReport(cluster, written=ledger.written, trouble=ledger.trouble)
-        state = known.document.state
-        active = state.active
-        return ClusterReport(
-            cluster,
-            state.proven,
-            active.release if active is not None else None,
-            active.release.commit if active is not None and active.release is not None else "",
-            active.since if active is not None else None,
-            ledger.written,
-        )
+        return report_of(cluster, known.document, ledger.written)
 
 
 def _before(environments: Environments, own: Environment) -> tuple[str, ...]:
-    """The clusters of all environments that a release may come from."""
+    """Return the clusters of all environments that a release may come from."""
     found = dict[str, None]()
     for each in environments:
         if each.name == own.name:
             break
         found |= dict.fromkeys(each.clusters)
     return tuple(found)
-
-
-def former_of(
-    environments: Environments, own: Environment, folders: Iterable[str], report: Callable[[str], ClusterReport]
-) -> tuple[Former, ...]:
-    """Return what the environments say in which a release of an app has to be proven before it comes into ``own``."""
-    after, there = own.after or After(), frozenset(folders)
-    found = list[Former]()
-    for name in environments.former(own.name, there):
-        environment = environments.named(name)
-        if environment is None or name not in there:  # nothing is ever proven there
-            found.append(Former(name, int(after.proven.total_seconds())))
-            continue
-        reports = tuple(report(cluster) for cluster in environment.clusters)
-        in_any = after.proven_in is ProvenIn.ANY
-        found.append(Former(name, int(after.proven.total_seconds()), reports, in_any))
-    return tuple(found)
-
-
-def named_in(formers: Iterable[Former]) -> dict[tuple[str, str], ReleaseId]:
-    """Return the releases that ledgers name, by digest and commit; the number is that of the first that has one."""
-    found = dict[tuple[str, str], ReleaseId]()
-
-    def note(release: ReleaseId, commit: str) -> None:
-        known = found.get((release.digest, commit))
-        if commit and (known is None or not known.number):
-            found[release.digest, commit] = release
-
-    for former in formers:
-        for report in former.clusters:
-            for proof in report.proven:
-                note(proof.release, proof.source_commit)
-            if report.serves is not None:
-                note(report.serves, report.serves_of)
-    return found
 
 
 class EnvironmentInputs:
@@ -206,7 +162,7 @@ class EnvironmentInputs:
         return {entry[1] for branch in moved if (entry := entry_of_branch(branch))}
 
     def _offered(self, environment: str, app: AppKey, commit: str) -> str:
-        """The digest of the release that a branch asks for; another word where nobody can tell."""
+        """Return the digest of the release that a branch asks for; another word where nobody can tell."""
         path = release_path(self._repository, app, environment)
         content = self._repository.text_file(path, commit)
         release = release_in(content, app) if isinstance(content, bytes) else None
@@ -236,19 +192,20 @@ class EnvironmentInputs:
             entered,
             own.enter,
             (own.after or After()).newer,
+            held=config.spec.held_releases if config.spec is not None else (),
             offered=self._offers.get(branch, ("", ""))[1],
             unclear=str(problems[0]) if problems else "",
             watched_since=self.watched_since(),
         )
 
     def _placed(self, reading: Reading, release: ReleaseId, commit: str) -> KnownRelease:
-        """A release with its place in the present history of main; without one where main lacks its commit."""
+        """Return a release with its place in the present history of main; without one where main lacks its commit."""
         generation = reading.followed.generation
         if generation != self._generation:
             self._generation, self._places = generation, {}
         place = self._places.get(commit)
-        if place is None and commit and self._repository.contains(commit):
-            place = self._repository.source_of(commit).landed
+        if place is None:
+            place = self._repository.placed(release).landed
             if place is not None:
                 self._places[commit] = place
         return KnownRelease(release, commit, place)

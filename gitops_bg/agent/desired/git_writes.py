@@ -167,7 +167,12 @@ def _together(
             lambda: _committed(repository.promotions.offer(offers)),
         ),
         ("main", entries, main, lambda: _committed(repository.promotions.commit(entries))),
-        ("offer", asked, {each.branch for each in asked}, lambda: _committed(repository.promotions.offer(asked))),
+        (
+            "offer",
+            asked,
+            {each.entry.branch for each in asked if each.entry},
+            lambda: _committed(repository.promotions.offer(asked)),
+        ),
         ("offer", unasked, set(unasked), lambda: _deleted(repository, unasked)),
         ("offer", withdrawn, set(map(repository.branch_of, withdrawn)), lambda: _withdrawn(repository, withdrawn)),
         ("ledger", batch, ledger, lambda: 1 if repository.ledger.publish(batch).commit else 0),
@@ -224,7 +229,7 @@ def _entries(
     *,
     offered: bool,
 ) -> Iterator[PrimaryChange[AppOrGroup]]:
-    """The releases that come into an environment by a commit, or those ``offered``; as `_changes`."""
+    """Yield the releases that come into an environment by a commit, or those ``offered``; as `_changes`."""
     for subject, change in changes.items():
         for action in change.actions:
             if isinstance(subject, AppKey) and isinstance(action, EnterRelease) and action.offered is offered:

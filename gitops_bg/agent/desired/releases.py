@@ -5,6 +5,7 @@ the first one, what its base was in the commit that brought it (decision 113). O
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gitops_bg.core.environments.model import Environments
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.actions import EnterRelease
 from gitops_bg.core.model.desired import Problem
@@ -16,6 +17,7 @@ from gitops_bg.repo.write.commits import Movement
 from gitops_bg.repo.write.promotion import Entry, PrimaryChange
 from gitops_bg.spec.app.layout import OF_ENVIRONMENT, RELEASE_FILE
 from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.environments.home import Home
 from gitops_bg.spec.environments.release import Release, read_release, release_document
 from gitops_bg.spec.yaml.reader import read_one
 
@@ -29,9 +31,16 @@ def release_path(repository: Repository, app: AppKey, environment: str) -> str:
 
 
 def release_change(
-    repository: Repository, app: AppKey, action: EnterRelease, decided_from: str
+    repository: Repository,
+    app: AppKey,
+    action: EnterRelease,
+    decided_from: str,
+    environments: Environments | None = None,
 ) -> PrimaryChange[AppKey]:
-    """Return what to write. Raises `InvalidInput` where the content is nowhere to be found."""
+    """Return what to write. ``environments`` are those of main, where this mirror is of none. Raises `InvalidInput`
+    where the content is nowhere to be found.
+    """
+    known = environments or repository.environment.environments
     movement = Movement(
         subject=app,
         event=Event.ENTERED,
@@ -40,19 +49,20 @@ def release_change(
         reason=action.reason,
         release=action.release,
         environment=action.environment,
+        skipped=action.skipped,
     )
     entry = Entry(release_path(repository, app, action.environment), entry_branch(action.environment, app))
-    return PrimaryChange(content_of(repository, app, action), decided_from, movement, entry=entry)
+    return PrimaryChange(content_of(repository, app, action, known), decided_from, movement, entry=entry)
 
 
-def content_of(repository: Repository, app: AppKey, action: EnterRelease) -> bytes:
+def content_of(repository: Repository, app: AppKey, action: EnterRelease, environments: Environments) -> bytes:
     """Return the bytes of ``release.yaml``. Raises `InvalidInput` where nobody has them any more."""
     for content in _written(repository, app, action.former):
         found = release_in(content, app)
         if found is not None and _is(found, action):
             return content
     path = release_path(repository, app, action.environment)
-    base = next((each for each in _bases(repository, app, action.commit) if _is(each, action)), None)
+    base = next((each for each in _bases(repository, app, action.commit, environments) if _is(each, action)), None)
     if base is None:
         said = f"what {action.release.name} was is nowhere to be found: not in {' or '.join(action.former)}, and the "
         said += f"app's base at commit {action.commit[:10]} is another one"
@@ -66,7 +76,7 @@ def _is(release: Release, action: EnterRelease) -> bool:
 
 
 def _written(repository: Repository, app: AppKey, former: tuple[str, ...]) -> Iterator[bytes]:
-    """What the environments before have, and had, newest first."""
+    """Yield what the environments before have, and had, newest first."""
     for environment in former:
         said = repository.changes_of_file(release_path(repository, app, environment), most=_MOST_BEFORE)
         yield from (each.content for each in said if each.content is not None)
@@ -78,31 +88,26 @@ def release_in(content: bytes, app: AppKey) -> Release | None:
     return read_release(document, app)[0] if document is not None else None
 
 
-def _bases(repository: Repository, app: AppKey, commit: str) -> Iterator[Release]:
-    """What the base was in the commit that brought it, and where that came into main."""
-    if repository.contains(commit):
-        made_by = repository.source_of(commit)
-        found = (
-            base_at(repository, app, at, made_by) for at in dict.fromkeys((commit, repository.landing_of(commit))) if at
-        )
-        yield from (each for each in found if each is not None)
+def _bases(repository: Repository, app: AppKey, commit: str, environments: Environments) -> Iterator[Release]:
+    """Yield what the base was in the commit that brought it, and where that came into main."""
+    if not repository.contains(commit):
+        return
+    made_by = repository.source_of(commit)
+    for at in filter(None, dict.fromkeys((commit, repository.landing_of(commit)))):
+        found = base_at(repository, app, at, made_by, environments)
+        if found is not None:
+            yield found
 
 
-def base_at(repository: Repository, app: AppKey, commit: str, made_by: Source) -> Release | None:
+def base_at(
+    repository: Repository, app: AppKey, commit: str, made_by: Source, environments: Environments
+) -> Release | None:
     """Return the release that an app's base was at a commit, as ``made_by`` brought it; None where it was none."""
-    home = repository.homes([app], commit).get(app)
-    if home is None:
-        return None
-    first = next(iter(home.environments.passed(home.folders)), None)
+    folders = repository.folders_in(app, commit)
+    first = next(iter(environments.passed(folders)), None)
     if first is None:
         return None
     files = {name: file.content for name, file in repository.files_of([app], commit)[app].items()}
     shared = {name: content for name, content in files.items() if "/" not in name and name not in OF_ENVIRONMENT}
-    config = load_app(
-        app,
-        shared,
-        lambda *_: made_by,
-        folder=repository.places.folder(app),
-        home=replace(home, environment=first),
-    )
-    return config.release
+    home, folder = Home(first, environments, folders), repository.places.folder(app)
+    return load_app(app, shared, lambda *_: made_by, folder=folder, home=home).release

@@ -6,6 +6,7 @@ own line than the one that is here. Nobody's clock is compared with another one'
 is over.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -13,6 +14,7 @@ from gitops_bg.core.checks.policy_rules import length
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.model import Newer
 from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, Former, KnownRelease, newest_first
+from gitops_bg.core.model.version import ReleaseId
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,13 @@ def missing_proof(environment: EnvironmentInput, release: KnownRelease) -> tuple
     """Return what keeps a release from being proven before it comes here, a sentence for each environment."""
     found = (_missing(former, release) for former in environment.formers)
     return tuple(sentence for sentence in found if sentence)
+
+
+def missing_in(formers: Iterable[Former], release: ReleaseId) -> dict[str, str]:
+    """Return the environments that have not proven a release, each with what keeps it from that."""
+    known = KnownRelease(release, release.commit)
+    found = {former.name: _missing(former, known) for former in formers}
+    return {name: sentence for name, sentence in found.items() if sentence}
 
 
 def _missing(former: Former, release: KnownRelease) -> str:

@@ -4,12 +4,12 @@ what of it one environment asks for. Pure data (decision 113).
 A release is proven by the agent of the cluster where it serves, and by nobody else: others read that in its ledger.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import field, replace
 from datetime import datetime
 
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.environments.model import Enter, Newer
+from gitops_bg.core.environments.model import After, Enter, Environment, Environments, Newer, ProvenIn
 from gitops_bg.core.model.version import ReleaseId
 
 MOST_PROVEN = 20
@@ -150,3 +150,38 @@ def newest_first(releases: Iterable[KnownRelease]) -> list[KnownRelease]:
     """Return those of them whose commits main has, the newest first; of one commit, the higher number."""
     there = (each for each in releases if each.landed is not None)
     return sorted(there, key=lambda each: (each.landed or 0, each.id), reverse=True)
+
+
+def former_of(
+    environments: Environments, own: Environment, folders: Iterable[str], report: Callable[[str], ClusterReport]
+) -> tuple[Former, ...]:
+    """Return what the environments say in which a release of an app has to be proven before it comes into ``own``."""
+    after, there = own.after or After(), frozenset(folders)
+    found = list[Former]()
+    for name in environments.former(own.name, there):
+        environment = environments.named(name)
+        if environment is None or name not in there:  # nothing is ever proven there
+            found.append(Former(name, int(after.proven.total_seconds())))
+            continue
+        reports = tuple(report(cluster) for cluster in environment.clusters)
+        in_any = after.proven_in is ProvenIn.ANY
+        found.append(Former(name, int(after.proven.total_seconds()), reports, in_any))
+    return tuple(found)
+
+
+def named_in(formers: Iterable[Former]) -> dict[tuple[str, str], ReleaseId]:
+    """Return the releases that ledgers name, by digest and commit; the number is that of the first that has one."""
+    found = dict[tuple[str, str], ReleaseId]()
+
+    def add(release: ReleaseId, commit: str) -> None:
+        known = found.get((release.digest, commit))
+        if commit and (known is None or not known.number):
+            found[release.digest, commit] = release
+
+    for former in formers:
+        for report in former.clusters:
+            for proof in report.proven:
+                add(proof.release, proof.source_commit)
+            if report.serves is not None:
+                add(report.serves, report.serves_of)
+    return found

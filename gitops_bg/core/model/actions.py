@@ -430,6 +430,8 @@ class EnterRelease:
     reason: str
     offered: bool = False
     by: str = ""
+    skipped: tuple[str, ...] = ()
+    """The environments before that have not proven it, as a person says."""
 
     def __str__(self) -> str:
         how = "offer" if self.offered else "let"

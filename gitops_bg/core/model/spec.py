@@ -291,5 +291,7 @@ class AppSpec:
     revision: Revision | None = None
     adopt: Adoption | None = None
     release: Release | None = None
+    held_releases: tuple[tuple[str, str], ...] = ()
+    """The releases that come into no further environment, by their digests, each with why."""
     environment: str = ""
     """The environment that it is in; empty where the repository has none."""

@@ -181,7 +181,7 @@ def release_id(text: str) -> ReleaseId | None:
     """Return the release that a trailer names; None where it names none.
 
     >>> release_id("r12 r1:3f9c012345"), release_id("v12 v1:3f9c012345")
-    (ReleaseId(number=12, digest='r1:3f9c012345'), None)
+    (ReleaseId(number=12, digest='r1:3f9c012345', commit=''), None)
     """
     found = _WRITTEN.fullmatch(text.strip())
     return ReleaseId(int(found[1]), found[2]) if found else None

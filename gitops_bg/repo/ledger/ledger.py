@@ -12,6 +12,7 @@ from datetime import datetime
 from itertools import islice
 
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.proven import ClusterReport
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.record import LedgerEntry
@@ -356,6 +357,15 @@ class FollowedLedger:
     files: Mapping[AppOrGroup, str] = field(default_factory=dict)
     """The id of the file of each app and group."""
     documents_of: Callable[[Iterable[AppOrGroup]], Mapping[AppOrGroup, LedgerDocument]] = lambda _: {}
+
+
+def report_of(cluster: str, document: LedgerDocument, written: datetime | None, trouble: str = "") -> ClusterReport:
+    """Return what the file of an app in the ledger of a cluster says of releases."""
+    active = document.state.active
+    release = active.release if active is not None else None
+    since = active.since if active is not None else None
+    commit = release.commit if release is not None else ""
+    return ClusterReport(cluster, document.state.proven, release, commit, since, written, trouble)
 
 
 class Ledgers:

@@ -241,6 +241,11 @@ class AppFields(Model):
         description="Pods older than this time, RFC 3339, are restarted, as PodDisruptionBudgets allow; a time to come "
         "is waited for. A new rollout cancels it. Written by `gitops-bg restart`.",
     )
+    held_releases: dict[str, str] | None = Field(
+        None,
+        description="Releases that come into no further environment, by their full digests, each with why; where one "
+        "serves, it stays. Written by `gitops-bg hold`.",
+    )
     suspend: Declared[Suspension] | None = None
     retry: Declared[Retry] | None = None
     revision: Declared[Revision] | None = Field(

@@ -79,6 +79,7 @@ def to_core(
         unsuccessful_run_history_limit=_analysis(spec).unsuccessful_run_history_limit,
         deletion_policy=DeletionPolicy(spec.deletion_policy),
         restart_at=spec.restart_at,
+        held_releases=tuple(sorted((spec.held_releases or {}).items())),
         suspend=spec.suspend,
         retry=spec.retry,
         revision=spec.revision,

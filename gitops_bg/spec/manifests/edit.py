@@ -229,6 +229,18 @@ def _new_lines(path: Path, template: Mapping[str, Any], indent: str) -> str:
     return "\n".join(indent + line if line else "" for line in lines)
 
 
+def set_held_release(data: bytes, digest: str, why: str | None, file: str) -> bytes:
+    """Return an app.yaml that holds a release back, or, for None, that does not. Raises as `set_field`."""
+    document = _document(file, data)
+    spec = document.value.get("spec") if isinstance(document.value, dict) else None
+    before = spec.get("heldReleases") if isinstance(spec, dict) else None
+    held = {str(key): str(value) for key, value in before.items()} if isinstance(before, dict) else {}
+    after = {key: value for key, value in held.items() if key != digest} | ({digest: why} if why is not None else {})
+    if after == held:
+        return data
+    return set_field(data, ("spec", "heldReleases"), after or None, file)
+
+
 def set_suspend(data: bytes, suspension: Suspension | None, file: str = APP_FILE) -> bytes:
     """Return app.yaml with ``spec.suspend`` set, or removed for None. Raises `InvalidInput` where that is unsafe."""
     value: dict[str, str | int] | None = None

@@ -60,6 +60,7 @@ def dashboard(source: Source, login: Login) -> Guard:
         "/groups/{namespace}/{group}/history/{commit}": pages.entry,
         "/policies": pages.policies,
         "/fleet": pages.fleet,
+        "/environments": pages.environments,
         "/wall": pages.wall,
         "/me": pages.me,
     }

@@ -169,7 +169,19 @@ class Pages:
             if all(word in str(row.about).lower() for word in words):
                 found.setdefault(row.about, {})[row.cluster] = row
         shown = tuple(found.items())[:_MOST_OF_FLEET]
-        return Shown("fleet.html", {"fleet": fleet, "rows": shown, "found": len(found), "query": query})
+        given = {"fleet": fleet, "rows": shown, "found": len(found), "query": query}
+        return Shown("fleet.html", given | {"has_environments": bool(self._source.environments())})
+
+    def environments(self, request: Request) -> Shown:
+        """Return the apps by environments: which release is where, and what the next one waits for."""
+        see = sees(request)
+        fleet, query = self._source.fleet().seen_by(see), Query.read(request.query_params)
+        words = query.search.lower().split()
+        rows = (each for each in self._source.by_environment(fleet) if see(each.app.namespace))
+        found = [each for each in rows if all(word in str(each.app).lower() for word in words)]
+        names = self._source.environments().names
+        given = {"fleet": fleet, "rows": found[:_MOST_OF_FLEET], "found": len(found), "names": names}
+        return Shown("environments.html", given | {"query": query})
 
     def wall(self, request: Request) -> Shown:
         """What a screen on a wall shows: what people are needed for, what moves, and how many are well."""

@@ -25,6 +25,7 @@ from gitops_bg.agent.operate.personal_forge import PersonalForge
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.model import Environments
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
@@ -35,6 +36,7 @@ from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.manifests.differences import Difference, differences
 from gitops_bg.spec.yaml.reader import read_one
 from gitops_bg.views.app import AppView
+from gitops_bg.views.environments import EnvironmentsRow, environments_of
 from gitops_bg.views.group_tree import GroupView
 from gitops_bg.views.history import HistoryRow
 from gitops_bg.views.obstacles import Trouble
@@ -239,6 +241,17 @@ class Source:
         if not self._running.catalog.seen:
             raise Transient("the repository was not read yet")
         return self._fleet.latest()
+
+    def environments(self) -> Environments:
+        """Return the environments of the repository; none where it has none."""
+        return self._running.catalog.reading.environment.environments
+
+    def by_environment(self, fleet: "FleetReading") -> list[EnvironmentsRow]:
+        """Return a row for each app that is in an environment, by what the ledgers say."""
+        repository, environments = self._running.catalog.repository, self.environments()
+        if not environments:
+            return []
+        return environments_of(environments, fleet.ledgers, repository.inner_folders(), repository.placed)
 
     def access(self) -> Access:
         """Who may do what, as main says it now. Before it was read, nobody but who is on this machine sees anything."""

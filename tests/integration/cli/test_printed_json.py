@@ -56,6 +56,8 @@ ASKED_OF_GROUPS = {
     f"group {verb}" for verb in ["abort", "retry", "suspend", "resume", "open-gate", "close-gate", "gates"]
 }
 """tests/integration/cli/operate/test_group_holds.py, and of gates as the plain verbs."""
+ENVIRONMENTS = {"environments", "where", "hold", "enter"}
+"""tests/integration/agent/environments/test_three_environments.py."""
 INSTALLATION = {"install", "uninstall"}
 RENDERED = {"render"}
 """Of real helm and kustomize: tests/integration/cli/onboarding/test_render.py."""
@@ -80,7 +82,7 @@ def test_every_verb_that_prints_json_has_a_schema_and_a_test_here() -> None:
     verbs = set(verbs_with_json(typer.main.get_command(command_line)))
     assert set(PRINTED) - {ERROR, NOTE} == verbs
     decided = CHANGES | MORE_CHANGES | ASKED_OF_GROUPS
-    assert verbs == FILES | OPENED | APPS | decided | GROUPS | INSTALLATION | RENDERED | ADOPTION | MOVED
+    assert verbs == FILES | OPENED | APPS | decided | GROUPS | INSTALLATION | RENDERED | ADOPTION | MOVED | ENVIRONMENTS
 
 
 @pytest.mark.parametrize("verb", PRINTED)

@@ -52,6 +52,7 @@ ROWS: dict[str, str | Role] = {
     "/": OF_ALL,
     "/policies": OF_ALL,
     "/fleet": OF_ALL,
+    "/environments": OF_ALL,
     "/wall": OF_ALL,
     "/me": OF_ALL,
     "/api/v1/apps": OF_ALL,

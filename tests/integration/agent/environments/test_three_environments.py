@@ -4,17 +4,22 @@ they meet.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from html import unescape
 from pathlib import Path
 
+import httpx
 import pytest
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.web.dashboard.app import dashboard_server
 from tests.support.cluster.clusters import SandboxCluster
+from tests.support.command_line import Cli
 from tests.support.git.remote import GitRemote
-from tests.support.scenario import App, Scenario, scenario
+from tests.support.scenario import App, scenario
 from tests.support.waiting import eventually
 
 NAMES = ("dev", "staging", "prod")
@@ -239,3 +244,96 @@ def test_an_agent_asks_the_remote_once_a_tick_whatever_the_number_of_environment
     travel.prod.scenario.wake()
     travel.prod.scenario.wait_idle()
     assert asked == ["ls-remote"]
+
+
+def test_what_is_where_is_read_from_git_alone(travel: Travel, tmp_path: Path) -> None:
+    publish_environments(travel)
+    travel.dev.add("v1")
+    start(travel)
+    all_live(travel, "v1")
+    pushed = travel.dev.push_image("v2")
+    travel.wait_live(travel.staging, "v2")
+    travel.settle()
+    cli = Cli(travel.remote, travel.prod.scenario.cluster.kubeconfig, tmp_path / "cli")
+    (item,) = cli.json("environments")["items"]
+    serves = {each["environment"]: [one["release"] for one in each["serves"]] for each in item["environments"]}
+    assert serves == {"dev": ["r2"], "staging": ["r2"], "prod": ["r1"]}
+    prod = item["environments"][2]
+    assert prod["waits"].startswith("r2 waits for staging: it serves in staging-1 since ")
+    states = {each["environment"]: each["state"] for each in cli.json("where", pushed)["items"]}
+    assert states["dev"].startswith("serves in dev-1 since ")
+    assert states["prod"].startswith("not there: r2 waits for staging")
+    items = [cli.json("where", each)["items"] for each in ("v2", "r2", pushed[:10], "registry.example/web:v2")]
+    assert items == [items[0]] * 4
+    assert "staging-1's agent last wrote at" in cli("environments", "web")
+
+
+def test_a_hotfix_passes_by_an_environment_and_says_so(travel: Travel, tmp_path: Path) -> None:
+    publish_environments(travel)
+    travel.dev.add("v1")
+    start(travel)
+    all_live(travel, "v1")
+    travel.dev.push_image("v2")
+    travel.wait_live(travel.staging, "v2")
+    travel.settle()
+    cli = Cli(travel.remote, travel.prod.scenario.cluster.kubeconfig, tmp_path / "cli")
+    said = cli("enter", "web", "--release", "r2", "--into", "prod", "-m", "INC-4711", code=1)
+    assert "r2 is not proven before prod: staging: it serves in staging-1 since" in said
+    assert "--skip staging" in said
+    asked = ("enter", "web", "--release", "r2", "--into", "prod", "--skip", "staging", "-m", "INC-4711")
+    head = travel.remote.head()
+    assert "would let r2 of" in cli(*asked, "--dry-run")
+    assert travel.remote.head() == head
+    made = cli.json("enter", "web", "--release", "r2", "--into", "prod", "--skip", "staging", "-m", "INC-4711")
+    assert (made["changed"], made["branch"], made["skipped"]) == (True, "", ["staging"])
+    travel.wait_live(travel.prod, "v2")
+    message = travel.remote.run("log", "-1", "--format=%B", made["commit"], cwd=travel.remote.bare)
+    assert "web: take r2 in prod\n" in message
+    assert "Bg-Skipped: staging\n" in message
+    assert "Bg-Reason: INC-4711\n" in message
+    assert travel.release("prod") == travel.release("staging")
+    travel.settle()
+    assert travel.prod.live_tag() == "v2"
+
+
+def test_a_release_on_hold_everywhere_comes_into_no_further_environment(travel: Travel, tmp_path: Path) -> None:
+    publish_environments(travel)
+    travel.dev.add("v1")
+    start(travel)
+    all_live(travel, "v1")
+    travel.dev.push_image("v2")
+    travel.wait_live(travel.staging, "v2")
+    travel.settle()
+    cli = Cli(travel.remote, travel.prod.scenario.cluster.kubeconfig, tmp_path / "cli")
+    head = travel.remote.head()
+    said = cli("hold", "web", "--release", "r2", "--everywhere", "--reason", "loses orders", "--dry-run")
+    assert "heldReleases" in said
+    assert travel.remote.head() == head
+    assert cli.json("hold", "web", "--release", "r2", "--everywhere", "--reason", "loses orders")["changed"]
+    soak(travel.staging, 1900)
+    travel.settle()
+    assert (travel.staging.live_tag(), travel.prod.live_tag()) == ("v2", "v1")
+    waits = [each["reason"] for each in travel.prod.status["waits"] if each["gate"] == "release"]
+    assert [each.startswith("r2 is on hold: r2: loses orders") for each in waits] == [True]
+    cli("hold", "web", "--release", "r2", "--lift")
+    travel.wait_live(travel.prod, "v2")
+
+
+def test_the_dashboard_shows_all_environments(travel: Travel) -> None:
+    publish_environments(travel)
+    travel.dev.add("v1")
+    start(travel)
+    all_live(travel, "v1")
+    travel.dev.push_image("v2")
+    travel.wait_live(travel.staging, "v2")
+    travel.settle()
+    agent = travel.prod.scenario.agent
+    assert agent is not None
+    with dashboard_server(agent, "127.0.0.1", 0) as server:
+
+        def ask() -> httpx.Response:
+            return httpx.get(f"{server.url}/environments", trust_env=False, timeout=20)
+
+        eventually(lambda: ask().status_code == 200, what="the ledgers are fetched")
+        shown = " ".join(unescape(re.sub(r"<[^>]*>", " ", ask().text)).split())
+    assert re.search(r"App dev staging prod \S+/ web r2, proven since .* r2 since .* r1 since .* r2 waits for", shown)

@@ -35,6 +35,8 @@ ELSEWHERE = {
     "import": "onboarding/test_import.py",
     "render": "onboarding/test_render.py",
     "accept-history": "operate/test_deciding.py",
+    "hold": "../agent/environments/test_three_environments.py",
+    "enter": "../agent/environments/test_three_environments.py",
 }
 """Where a dry run needs a world of its own, the test that has it."""
 

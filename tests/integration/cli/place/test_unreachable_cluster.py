@@ -59,6 +59,8 @@ COMMITS = {
     "promote": ("IT",),
     "rollback": ("IT",),
     "undo": ("IT", "--to", "1"),
+    "hold": ("IT", "--release", "r1", "--everywhere", "--reason", "bad"),
+    "enter": ("IT", "--release", "r1", "--into", "prod"),
     "suspend": ("IT",),
     "pause": ("IT",),
     "resume": ("IT",),
