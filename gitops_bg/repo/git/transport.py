@@ -16,7 +16,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_text import MASK, hidden, scp_address
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.names import PROMOTION_PREFIXES
+from gitops_bg.core.names import ENTRY_PREFIX, PROMOTION_PREFIXES
 from gitops_bg.repo.settings import TRACKING_PREFIX, RepositorySettings
 
 # --- the environment: a short list of names, each with its reason ---
@@ -138,7 +138,8 @@ def _http(settings: RepositorySettings) -> dict[str, str]:
 
 def _refspecs(settings: RepositorySettings) -> str:
     """Return the refspecs of the tracked branches; a push of the agent moves these refs as well."""
-    branches = (settings.branch, settings.state_branch, *(f"{prefix}*" for prefix in PROMOTION_PREFIXES))
+    shared = (f"{prefix}*" for prefix in (*PROMOTION_PREFIXES, ENTRY_PREFIX))
+    branches = (settings.branch, settings.state_branch, *shared)
     lines = (f"\tfetch = +refs/heads/{name}:{TRACKING_PREFIX}{name}\n" for name in branches)
     return '[remote "origin"]\n' + "".join(lines)
 

@@ -21,6 +21,7 @@ from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.errors import BranchMoved
 from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import text
 from gitops_bg.repo.read.app_index import AppIndex
 from gitops_bg.repo.read.changes import NOTHING, Trees, touched_between
 from gitops_bg.repo.read.files import Files, TreeEntry
@@ -440,12 +441,13 @@ class Promotions:
         whose file is still the same; empty where it has not.
         """
         head = heads.get(entry.branch, "")
-        found = self._mirror.commits([head]).get(head) if head else None
-        if found is None or len(found.parents) != 1:
+        told = text(self._mirror.local("rev-list", "--parents", "--max-count=1", head, "--")).split() if head else []
+        if len(told) != 2:
             return ""
+        [_, parent] = told
         main, nodes = heads.get(self._mirror.settings.branch, ""), self._trees.at(head, [entry.path])
-        base = self._trees.at(found.parents[0], [entry.path]).get(entry.path, NOTHING).id or None
-        is_on_main = self._mirror.is_ancestor(found.parents[0], main)
+        base = self._trees.at(parent, [entry.path]).get(entry.path, NOTHING).id or None
+        is_on_main = self._mirror.is_ancestor(parent, main)
         is_same = nodes.get(entry.path, NOTHING).id == blob_id(content, head)
         return head if is_same and is_on_main and base == before else ""
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from gitops_bg.core.environments.model import Environments
-from gitops_bg.core.model.version import AppKey, ReleaseId, Source
+from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.spec.app.layout import only_seen_in
 from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.environments.home import Home
@@ -114,7 +114,9 @@ def test_a_later_environment_runs_its_release_and_the_configuration_of_that_what
     assert container(config)["image"] == "web:1"
     assert config.configuration[0].content["data"] == {"speed": "slow"}
     assert config.target is not None
-    assert config.target.release == ReleaseId(12, config.target.release.digest if config.target.release else "")
+    named = config.target.release
+    assert named is not None
+    assert (named.number, named.commit) == (12, "9be1" * 10)
     assert config.target.source.commit == "release.yaml"
     broken = {**SHARED, "prod/release.yaml": released(), "target.yaml": "kind: [", "settings.yaml": SETTINGS}
     same = load("prod", broken, "dev", "staging")
