@@ -165,6 +165,18 @@ STORIES: Mapping[tuple[str, str], str] = {
     ("`gitops-bg resume APP...`", "–"): (
         "tests/integration/cli/operate/test_deciding.py::test_resume_lifts_the_hold_of_a_rollback"
     ),
+    ("push a new tag, with [`jobs.beforePods`](../how-to/database-changes.md) in `app.yaml`", "–"): (
+        "tests/integration/agent/test_jobs_before_pods.py"
+        "::test_the_first_pod_comes_when_the_job_is_complete_with_the_image_and_configuration_of_its_version"
+    ),
+    ("push a new tag, with [`jobs.beforePods`](../how-to/database-changes.md) in `app.yaml`", "a Job fails"): (
+        "tests/integration/agent/test_jobs_before_pods.py"
+        "::test_a_job_that_fails_holds_its_version_with_the_end_of_its_log_and_a_retry_runs_it_anew"
+    ),
+    (
+        "push a new tag, with [`jobs.beforePods`](../how-to/database-changes.md) in `app.yaml`",
+        "another version is pushed while a Job of N runs",
+    ): ("tests/integration/agent/test_jobs_before_pods.py::test_a_newer_version_waits_for_a_job_that_runs"),
     ("wait", "an analysis before promotion fails"): (
         "tests/integration/agent/test_analysis.py::test_a_failing_analysis_before_promotion_aborts_and_holds"
     ),

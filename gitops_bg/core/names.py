@@ -189,12 +189,29 @@ def job_name(subject: "AppOrGroup", measurement: "MeasurementId") -> str:
     >>> from gitops_bg.core.model.analysis import AnalysisStage, MeasurementId
     >>> job_name(AppKey("shop", "web"), MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke test", 0, 1_767_225_600))
     'web-pre-smoke-test-fbab55953c'
+    >>> once = MeasurementId("e1", 3, AnalysisStage.BEFORE_PODS, 2, "web-expand", 0, 0, "v1:3f9c")
+    >>> job_name(AppKey("shop", "web"), once)
+    'web-expand-3f9c-2'
     """
+    if measurement.digest:
+        return _job_of_version(subject, measurement)
     run = f"{measurement.epoch}.{measurement.begun}"
     identity = "\0".join((subject.namespace, subject.name, run, str(measurement)))
     tail = hashlib.sha256(identity.encode()).hexdigest()[:10]
     readable = re.sub("[^a-z0-9]+", "-", f"{subject.name}-{measurement.stage}-{measurement.metric}".lower())
     return f"{readable[: LONGEST_NAME - len(tail) - 1].strip('-')}-{tail}"
+
+
+def _job_of_version(subject: "AppOrGroup", measurement: "MeasurementId") -> str:
+    """Return the name of a Job that runs once for a version: nothing in it depends on the record, which may be lost."""
+    again = f"-{measurement.attempt}" if measurement.attempt > 1 else ""
+    tail = f"-{short(measurement.digest)}{again}"
+    of_subject = measurement.metric == subject.name or measurement.metric.startswith(f"{subject.name}-")
+    name = measurement.metric if of_subject else f"{subject.name}-{measurement.metric}"
+    if len(name) + len(tail) <= LONGEST_NAME:
+        return name + tail
+    hashed = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - len(tail) - len(hashed) - 1].rstrip('-.')}-{hashed}{tail}"
 
 
 def page_url(dashboard: str, subject: AppOrGroup) -> str:

@@ -119,7 +119,7 @@ class AnalysisFacts(StatusPart, frozen=True):
     """One analysis of one rollout, whoever's."""
 
     stage: str | None = None
-    """pre or post: before traffic moves, or after."""
+    """before-pods, pre or post: before the pods of the version, before traffic moves, or after."""
     rollout: Number | None = None
     attempt: Number | None = None
     """Counts the runs of one rollout; a pause is answered with a fresh one."""

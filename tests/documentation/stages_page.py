@@ -87,6 +87,7 @@ _STOP, _GO_BACK, _BOTH = "stop", "go back", "stop; from the one that serves: go 
 _LEADS = {verdicts.stop: _STOP, verdicts.go_back: _GO_BACK}
 SAID_BY_OTHERS = (
     ("an analysis fails, or cannot measure: before the promotion, or after it", Cause.ANALYSIS_FAILED, _BOTH),
+    ("a Job before its pods fails (`jobs.beforePods`)", Cause.JOB_FAILED, _STOP),
     ("a hook refuses, or a `rollback` hook asks to go back", Cause.HOOK_REFUSED, _BOTH),
     ("`gitops-bg abort`", Cause.ABORTED, _BOTH),
     (

@@ -27,7 +27,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.groups.record import GroupDecision
-from gitops_bg.core.model.analysis import MeasurementRequest, MeasurementResult, RunRecord
+from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementRequest, MeasurementResult, RunRecord
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.hooks import Alert, HookCall
 from gitops_bg.core.model.version import AppOrGroup
@@ -101,7 +101,7 @@ class MeasurementRunner:
             (run.stage, one.metric.name): one.metric.provider for run in before.analyses.runs for one in run.metrics
         }
         for result in results:
-            if result.id not in waiting:
+            if result.id not in waiting and result.phase is not AnalysisPhase.RUNNING:
                 provider = providers.get((result.id.stage, result.id.metric), "")
                 self._metrics.measured(subject, provider, result)
 

@@ -21,11 +21,13 @@ from gitops_bg.cluster.api.errors import ForeignObject
 from gitops_bg.cluster.api.kinds import JOBS, OURS, PODS, PODS_OF_JOBS, Object
 from gitops_bg.cluster.api.watch import Pace, Watch
 from gitops_bg.cluster.manifests.jobs import (
+    DEADLINE,
     JobState,
     PodState,
     job_manifest,
     job_state,
     metric_of,
+    phase_before_pods,
     phase_of_job,
     pod_state,
     took,
@@ -37,6 +39,7 @@ from gitops_bg.core import names
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, Transient, WorldChanged, guarded
 from gitops_bg.core.model.analysis import (
+    NOT_STARTED,
     AnalysisPhase,
     MeasurementId,
     MeasurementRequest,
@@ -64,7 +67,7 @@ class _WantedJobs:
 
     uid: str
     start: dict[str, MeasurementRequest]
-    awaited: frozenset[str]
+    awaited: dict[str, MeasurementId]
     keep: dict[str, int]
 
 
@@ -72,8 +75,8 @@ class _WantedJobs:
 class _Memory:
     """What the cluster cannot tell of awaited Jobs: which existed once, and why some could not be created."""
 
-    made: set[str] = field(default_factory=set)
-    errors: dict[str, tuple[datetime, str]] = field(default_factory=dict)
+    made: set[MeasurementId] = field(default_factory=set)
+    errors: dict[MeasurementId, tuple[datetime, str]] = field(default_factory=dict)
 
 
 class Jobs:
@@ -150,19 +153,27 @@ class Jobs:
 
     def _result_of(self, subject: AppOrGroup, measurement: MeasurementId, now: datetime) -> MeasurementResult | None:
         name, memory = names.job_name(subject, measurement), self._memories.get(subject, _Memory())
-        if error := memory.errors.get(name):
+        if error := memory.errors.get(measurement):
             return MeasurementResult(measurement, AnalysisPhase.ERROR, error[0], message=error[1])
         job = self._jobs.get(subject.namespace, name)
         if job is None:
-            gone = name in memory.made
+            gone = measurement in memory.made
             return (
                 MeasurementResult(measurement, AnalysisPhase.INCONCLUSIVE, now, message=f"Job {name} was deleted")
                 if gone
                 else None
             )
-        phase, message = phase_of_job(job, self._trouble(subject.namespace, name))
-        if phase is AnalysisPhase.RUNNING:
+        trouble = self._trouble(subject.namespace, name)
+        if measurement.digest and self._is_to_be_told(job):
             return None
+        if measurement.digest:
+            phase, message = phase_before_pods(job, trouble, self._end_of_log(subject.namespace, name))
+        else:
+            phase, message = phase_of_job(job, trouble)
+        if phase is AnalysisPhase.RUNNING:
+            idle = trouble and not any(pod.begun for pod in self._pods.of(AppKey(subject.namespace, name)))
+            value = NOT_STARTED if idle else ""
+            return MeasurementResult(measurement, phase, now, value, message) if message else None
         lasted = took(job)
         begun = now - lasted if lasted is not None else None
         return MeasurementResult(measurement, phase, now, value=job.end, message=message, begun_at=begun)
@@ -170,9 +181,19 @@ class Jobs:
     def _trouble(self, namespace: str, job: str) -> str:
         return next((pod.trouble for pod in self._pods.of(AppKey(namespace, job)) if pod.trouble), "")
 
+    def _is_to_be_told(self, job: JobState) -> bool:
+        """Return whether a Job has failed, and the watch of pods has yet to see which of them did, and what it said."""
+        pods = list(self._pods.of(AppKey(job.meta.namespace, job.meta.name)))
+        return job.end == "Failed" and job.reason != DEADLINE and bool(pods) and not any(pod.ended for pod in pods)
+
+    def _end_of_log(self, namespace: str, job: str) -> str:
+        lines = [pod.said for pod in self._pods.of(AppKey(namespace, job)) if pod.said]
+        return lines[-1] if lines else ""
+
     def _pod_changed(self, job: AppKey) -> None:
         state = self._jobs.get(job.namespace, job.name)
-        if state is not None and self._trouble(job.namespace, job.name):
+        ended = any(pod.ended for pod in self._pods.of(job))
+        if state is not None and (ended or self._trouble(job.namespace, job.name)):
             self._on_change(_subject_of(state))
 
     # --- what goes in ---
@@ -189,7 +210,7 @@ class Jobs:
             return
         self._known.add(subject)
         start = {names.job_name(subject, each.id): each for each in measures if each.metric.provider == PROVIDER}
-        awaited = frozenset(names.job_name(subject, each) for each in _awaited(record))
+        awaited = {names.job_name(subject, each): each for each in _awaited(record)}
         wanted = _WantedJobs(uid, start, awaited, keep)
         if self._done.get(subject) != wanted:
             self._begin()
@@ -225,19 +246,21 @@ class Jobs:
         except InternalError as error:
             _LOG.error("%s", error, exc_info=error.__cause__)
             memory = self._memories.setdefault(subject, _Memory())
-            memory.errors.update({name: (now, str(error)) for name in wanted.start if name not in memory.made})
+            unmade = [each.id for each in wanted.start.values() if each.id not in memory.made]
+            memory.errors.update(dict.fromkeys(unmade, (now, str(error))))
             self._on_change(subject)
 
     def _bring(self, subject: AppOrGroup, wanted: _WantedJobs, now: datetime) -> None:
         """Start the wanted Jobs, end the others; a refusal of the server is an error of the measurement."""
         memory = self._memories.get(subject, _Memory())
-        memory = _Memory(memory.made & wanted.awaited, {k: v for k, v in memory.errors.items() if k in wanted.awaited})
+        awaited = set(wanted.awaited.values())
+        memory = _Memory(memory.made & awaited, {key: told for key, told in memory.errors.items() if key in awaited})
         self._memories[subject] = memory
         for name, measure in wanted.start.items():
             try:
                 self._ensure(subject, name, wanted.uid, measure)
             except GitopsBgError as error:
-                memory.errors[name] = (now, str(error))
+                memory.errors[measure.id] = (now, str(error))
                 self._on_change(subject)
         with contextlib.suppress(GitopsBgError):  # the next look at the subject tries again
             self._wait_for_lists(subject.namespace)
@@ -247,11 +270,14 @@ class Jobs:
     def _ensure(self, subject: AppOrGroup, name: str, uid: str, measure: MeasurementRequest) -> None:
         memory = self._memories[subject]
         self._wait_for_lists(subject.namespace)
-        if name in memory.made or name in memory.errors:
+        if measure.id in memory.made or measure.id in memory.errors:
             return
-        if self._jobs.get(subject.namespace, name) is None:
+        there = self._jobs.get(subject.namespace, name)
+        if there is not None and there.meta.controller is not None and there.meta.controller.uid != uid:
+            raise Transient(f"{JOBS.called(subject.namespace, name)} goes with a former object of {subject}")
+        if there is None:
             self._jobs.remember(self._created(subject, name, job_manifest(subject, uid, measure)), instead_of="")
-        memory.made.add(name)
+        memory.made.add(measure.id)
         self._on_change(subject)  # it may have ended while another process of the agent ran
 
     def _created(self, subject: AppOrGroup, name: str, manifest: Object) -> Object:

@@ -2,7 +2,7 @@
 ``job``). Pure.
 
 A complete Job is a success, a failed one a failure. An image that cannot be pulled says nothing of the version:
-inconclusive.
+inconclusive. A Job before the pods of a version (decision 114) waits for its image, until its deadline.
 """
 
 import re
@@ -12,14 +12,15 @@ from sys import intern
 from typing import Any
 
 from gitops_bg.cluster.api.kinds import JOB_NAME, JOBS, Object
-from gitops_bg.cluster.manifests.render import owner_reference, subject_label
+from gitops_bg.cluster.manifests.render import owner_reference, subject_label, with_quantities
 from gitops_bg.cluster.observation.states import Meta, meta_of
 from gitops_bg.core import names
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.analysis import AnalysisPhase, MeasurementRequest
-from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.model.version import AppKey, AppOrGroup, Snapshot
+from gitops_bg.spec.manifests.configuration import redirected
 
 LONGEST = 3600
 """The longest run of a Job without ``activeDeadlineSeconds``, in seconds."""
@@ -31,6 +32,8 @@ def job_manifest(subject: AppOrGroup, uid: str, measure: MeasurementRequest) -> 
     """Return the Job to create. Raises ``Refused`` where it would contain a readable secret."""
     block = read_json(measure.metric.query)
     spec = _with_references(block.get("spec") or {})
+    if measure.version is not None and isinstance(subject, AppKey):
+        spec = {**spec, "template": _of_version(subject, measure.version, spec["template"])}
     spec.pop("ttlSecondsAfterFinished", None)  # the Job must stay until it is counted; the agent cleans up itself
     deadline = {} if spec.get("activeDeadlineSeconds") else {names.DEADLINE: str(LONGEST)}
     template = {**(spec.get("template") or {})}
@@ -41,6 +44,21 @@ def job_manifest(subject: AppOrGroup, uid: str, measure: MeasurementRequest) -> 
     metadata["ownerReferences"] = [owner_reference(subject, uid)]
     spec = {**({"activeDeadlineSeconds": LONGEST} if deadline else {}), **spec, "template": template}
     return {"apiVersion": JOBS.api_version, "kind": JOBS.name, "metadata": metadata, "spec": spec}
+
+
+def _of_version(app: AppKey, version: Snapshot, template: Mapping[str, Any]) -> Object:
+    """Return the pod template of a Job before the pods of a version, with the version's images where it names none,
+    its copies of its configuration, and the end of the log in the status of a pod that fails.
+    """
+    copies = {(ref.kind, ref.name): names.configuration_name(app, ref) for ref in version.configuration}
+    own: Object = with_quantities(redirected(dict(template), copies))
+    images = {each["name"]: each["image"] for each in read_json(version.text)["spec"]["containers"]}
+    first = next(iter(images.values()), "")
+    spec = own["spec"]
+    for each in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
+        each.setdefault("image", images.get(each.get("name"), first))
+        each.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
+    return own
 
 
 def _ours(subject: AppOrGroup, theirs: Mapping[str, Any], marks: Mapping[str, str]) -> Object:
@@ -75,6 +93,8 @@ def _with_references(value: Any) -> Any:
     return value
 
 
+DEADLINE = "DeadlineExceeded"
+"""Why a Job ended whose time was up; its pods are deleted."""
 IMAGE_TROUBLE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
 
 
@@ -98,11 +118,17 @@ class JobState:
 
 @dataclass(frozen=True, slots=True)
 class PodState:
-    """A pod of a Job: why its image cannot be pulled, or empty."""
+    """A pod of a Job. ``trouble``: why its image cannot be pulled, or empty."""
 
     meta: Meta
     job: str
     trouble: str = ""
+    said: str = ""
+    """The last line of what its container said that failed, as far as its status has it."""
+    begun: bool = False
+    """Whether one of its containers has run."""
+    ended: bool = False
+    """Whether all of them have ended."""
 
 
 def job_state(body: Object, _known: JobState | None = None) -> JobState:
@@ -132,7 +158,11 @@ def pod_state(body: Object, _known: PodState | None = None) -> PodState:
     statuses = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
     waits = [(each.get("state") or {}).get("waiting") or {} for each in statuses]
     troubles = [_sentence(each) for each in waits if each.get("reason") in IMAGE_TROUBLE]
-    return PodState(meta_of(body), job, next(iter(troubles), ""))
+    ends = [(each.get("state") or {}).get("terminated") or {} for each in statuses]
+    lines = [line for each in ends if each.get("exitCode") and (line := _last_line(each.get("message") or ""))]
+    ended = status.get("phase") in ("Failed", "Succeeded")
+    began = any(set(each.get(key) or {}) & {"running", "terminated"} for each in statuses for key in _STATES)
+    return PodState(meta_of(body), job, next(iter(troubles), ""), next(iter(lines), ""), began, ended)
 
 
 def phase_of_job(job: JobState, trouble: str) -> tuple[AnalysisPhase, str]:
@@ -143,7 +173,7 @@ def phase_of_job(job: JobState, trouble: str) -> tuple[AnalysisPhase, str]:
     name = f"Job {job.meta.name}"
     if job.end == "Complete":
         return AnalysisPhase.SUCCESSFUL, f"{name} is complete"
-    if job.end and job.reason == "DeadlineExceeded" and not job.own_deadline:
+    if job.end and job.reason == DEADLINE and not job.own_deadline:
         return (
             AnalysisPhase.ERROR,
             f"{name} did not end in an hour; give its spec activeDeadlineSeconds if it is to take longer",
@@ -151,6 +181,19 @@ def phase_of_job(job: JobState, trouble: str) -> tuple[AnalysisPhase, str]:
     if job.end:
         return AnalysisPhase.FAILED, f"{name} failed: {job.reason}: {job.message}".rstrip(": ")
     return (AnalysisPhase.INCONCLUSIVE, f"{name}: {trouble}") if trouble else (AnalysisPhase.RUNNING, "")
+
+
+def phase_before_pods(job: JobState, trouble: str, said: str) -> tuple[AnalysisPhase, str]:
+    """Return the same of a Job before the pods of a version: it is never broken off before its deadline, and one that
+    passed it has failed. ``said`` is the last line of its log.
+    """
+    name = f"Job {job.meta.name}"
+    more = f"; {trouble}" if trouble else f"; its log ends with: {said}" if said else ""
+    if job.end == "Complete":
+        return AnalysisPhase.SUCCESSFUL, f"{name} is complete"
+    if job.end:
+        return AnalysisPhase.FAILED, f"{name} failed: {job.reason}: {job.message}".rstrip(": ") + more
+    return AnalysisPhase.RUNNING, f"{name} runs{more}"
 
 
 def metric_of(measurement: str) -> str:
@@ -172,6 +215,21 @@ def took(job: JobState) -> timedelta | None:
 
 def _is_end(condition: Object) -> bool:
     return condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True"
+
+
+_STATES = ("state", "lastState")
+LONGEST_LINE = 100
+"""The most characters of the last line of a log that are shown."""
+
+
+def _last_line(text: str) -> str:
+    r"""Return the last line of a log that says anything.
+
+    >>> _last_line("migrating\nERROR: relation exists\n\n")
+    'ERROR: relation exists'
+    """
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    return lines[-1][:LONGEST_LINE] if lines else ""
 
 
 def _sentence(waiting: Object) -> str:

@@ -20,7 +20,7 @@ from gitops_bg.core.checks.adoption import services_to_take_over
 from gitops_bg.core.checks.onboarding import leak_to, until_no_leak
 from gitops_bg.core.checks.pods import Stuck, remedy_of, stuck
 from gitops_bg.core.checks.sizes import expires_at, is_scaled_to_zero, needed_to_switch, ready_since, wanted_size
-from gitops_bg.core.checks.subject import AppSubject, awaits_confirmation, round_of
+from gitops_bg.core.checks.subject import AppSubject, awaits_confirmation, awaits_jobs, round_of
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.delivery.gates import (
     SKIPPED,
@@ -32,6 +32,7 @@ from gitops_bg.core.delivery.gates import (
     files_valid,
     flat,
     history_kept,
+    jobs_before_pods,
     live_verdict,
     live_version_judged,
     live_version_not_being_measured,
@@ -198,8 +199,8 @@ def candidate_available(world: World, version: Version) -> GateResult:
     if version.available_since:
         return _AVAILABLE
     size = wanted_size(world, version)
-    if awaits_confirmation(world, version):
-        return _shut_by_pods(world, "its pods come up once every confirm-rollout hook has said yes")
+    if kept := _kept_from_pods(world, version):
+        return _shut_by_pods(world, f"its pods come up once {kept}")
     if leaking := _leaking(world, version):
         return leaking
     found = stuck(world, version)
@@ -207,6 +208,12 @@ def candidate_available(world: World, version: Version) -> GateResult:
         return _shut_by_pods(world, f"{version.failure}: its {size} pods did not become available", found)
     reason = f"waiting for its {size} pods to become available" if size else "no pods of it are wanted now"
     return _shut_by_pods(world, reason, found)
+
+
+def _kept_from_pods(world: World, version: Version) -> str:
+    if awaits_confirmation(world, version):
+        return "every confirm-rollout hook has said yes"
+    return "its Jobs have succeeded" if awaits_jobs(world, version) else ""
 
 
 def enough_available(world: World, version: Version) -> GateResult:
@@ -290,6 +297,7 @@ STANDING: Chain = (
 )
 
 FIRST_DEPLOYMENT: Chain = (
+    _of_app(jobs_before_pods),  # what its pods need must be there before them
     candidate_available,  # nothing serves yet: nobody is asked, and nothing is compared
     policies_of_first,  # but rules that hold for every version hold for the first as well
     *STANDING,
@@ -297,6 +305,7 @@ FIRST_DEPLOYMENT: Chain = (
 
 BEFORE_COMMIT: Chain = (
     confirm_rollout,  # before the version has pods
+    _of_app(jobs_before_pods),  # and once it may have some
     _of_app(requests_ours),  # traffic comes by the route of the app
     candidate_available,  # there is something to check
     pods_checked,  # parallel to the analysis, and before it
@@ -333,6 +342,7 @@ def _where_others_serve(gate: Gate) -> Gate:
 
 BEFORE_SWITCH: Mapping[SwitchKind, Chain] = {
     SwitchKind.FIRST: (
+        _of_app(jobs_before_pods),
         enough_available,  # nothing of the app serves: there is nobody to protect
         *map(_where_others_serve, (policies_of_first, *OF_THE_APP)),  # unless somebody else's pods serve it
     ),
@@ -341,6 +351,7 @@ BEFORE_SWITCH: Mapping[SwitchKind, Chain] = {
         endpoints_ready,  # and Kubernetes routes to them
         _of_app(requests_ours),
         confirm_rollout,  # a person may have written primary.yaml, so every check counts again, whoever wrote it
+        _of_app(jobs_before_pods),
         pods_checked,
         _of_app(pre_promotion),
         _of_app(live_version_not_being_measured),  # but a person who merges may overrule a paused analysis

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.adoption import is_released, pods_of_others
 from gitops_bg.core.checks.onboarding import leak_to
-from gitops_bg.core.checks.subject import awaits_confirmation
+from gitops_bg.core.checks.subject import awaits_confirmation, awaits_jobs
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.world import answered_once
@@ -22,9 +22,11 @@ from gitops_bg.core.world import World
 @answered_once
 def wanted_size(world: World, version: Version) -> int:
     """Return the replicas that a version should have now (DESIGN §4.1, §4.4, §4.5); 0 where live traffic would reach
-    them without a promotion. A DaemonSet has none or its own, whose number the cluster says.
+    them without a promotion, and until its Jobs have succeeded. A DaemonSet has none or its own, whose number the
+    cluster says.
     """
-    wanted = 0 if is_released(world) or leak_to(world, version) else _wanted(world, version)
+    kept_at_none = is_released(world) or leak_to(world, version) or awaits_jobs(world, version)
+    wanted = 0 if kept_at_none else _wanted(world, version)
     return max(1, _live(world, version.digest)) if wanted and version.on_every_node else wanted
 
 

@@ -11,7 +11,7 @@ from gitops_bg.core.checks.pods import arrived_at, reaches_only
 from gitops_bg.core.checks.policy_facts import gates_of_commit, place_of, verdicts
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery import hooks
-from gitops_bg.core.delivery.gates import LAST
+from gitops_bg.core.delivery.gates import LAST, logs_of
 from gitops_bg.core.delivery.holds import was_lifted_since
 from gitops_bg.core.delivery.messages import LISTENING
 from gitops_bg.core.delivery.subject import Judged, Round
@@ -19,8 +19,8 @@ from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.analysis import AnalysisRun, AnalysisStage
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType
 from gitops_bg.core.model.record import SwitchKind
-from gitops_bg.core.model.statements import Hold
-from gitops_bg.core.model.version import Stage, Version, short
+from gitops_bg.core.model.statements import Cause, Hold
+from gitops_bg.core.model.version import AppOrGroup, Snapshot, Stage, Version, short
 from gitops_bg.core.world import World
 
 
@@ -81,6 +81,35 @@ class AppSubject:
         arrived = self.arrival()
         return arrived is not None and arrived <= self.world.now
 
+    def snapshot(self, digest: str) -> Snapshot | None:
+        """Return its pod template and configuration, as its pods have them."""
+        version = self.world.record.version(digest)
+        return self.world.snapshot(version) if version is not None else None
+
+    def may_prepare(self, digest: str) -> bool:
+        """Return whether a version that never served is the target, or is named by ``primary.yaml``, and whoever
+        confirms its pods has done so.
+        """
+        world, version = self.world, self.world.record.version(digest)
+        if version is None or has_served(world, version) or world.record.held(digest):
+            return False
+        is_wanted = version.stage is Stage.CANDIDATE and not version.retiring and digest == world.target_digest
+        return (is_wanted or digest == world.desired_digest) and not awaits_confirmation(world, version)
+
+    def is_new(self, digest: str) -> bool:
+        """Return whether it never served."""
+        version = self.world.record.version(digest)
+        return version is not None and not has_served(self.world, version)
+
+    def is_prepared(self, digest: str) -> bool:
+        """Return whether its Jobs have succeeded."""
+        version = self.world.record.version(digest)
+        return version is not None and version.prepared
+
+    def owner(self) -> AppOrGroup:
+        """Return the app."""
+        return self.world.spec.app
+
     def is_ready(self, digest: str) -> bool:
         """Return whether a version has been available."""
         version = self.world.record.version(digest)
@@ -135,8 +164,12 @@ class AppSubject:
         """Return the hold on a version, which may be forgotten."""
         return self.world.record.held(digest)
 
-    def lift(self, _: Hold) -> str:
-        """Say how the hold ends: another version is another digest."""
+    def lift(self, hold: Hold) -> str:
+        """Another version is another digest. What failed before it had pods may run anew."""
+        run = self.world.record.run(AnalysisStage.BEFORE_PODS)
+        if hold.cause is Cause.JOB_FAILED and run is not None and run.digest == hold.digest:
+            app = self.world.spec.app
+            return f"{logs_of(app, run)}; then run it anew: gitops-bg retry {app}, or push a new version"
         return f"push a new version, or lift it: gitops-bg resume {self.world.spec.app}"
 
     def resume(self) -> str:
@@ -189,6 +222,7 @@ def round_as(app: A, world: World) -> Round[A]:
         resumed_at=world.resumed_at,
         hooks=strategy.hooks,
         hook_state=record.hook_state,
+        jobs=world.spec.before_pods,
         before=strategy.pre_promotion_analysis,
         after=strategy.post_promotion_analysis,
         analyses=record.analyses,
@@ -218,6 +252,21 @@ def awaits_confirmation(world: World, version: Version) -> bool:
     if not asks or not AppSubject(world).goes_forward(version.digest):
         return False
     return not has_passed_hooks(world, version, HookType.CONFIRM_ROLLOUT)
+
+
+def awaits_jobs(world: World, version: Version) -> bool:
+    """Return whether a version must not have pods yet, because its Jobs have not succeeded (decision 114)."""
+    return world.spec.before_pods is not None and not (version.prepared or has_served(world, version))
+
+
+def has_served(world: World, version: Version) -> bool:
+    """Return whether a version served: nothing that comes before pods is asked of it, or stands in its way (I6)."""
+    return version.was_active or version.digest == world.record.routing.traffic
+
+
+def is_held_back(world: World, version: Version) -> bool:
+    """Return whether something keeps a version from its first pods."""
+    return awaits_confirmation(world, version) or awaits_jobs(world, version)
 
 
 def listeners(world: World, *types: HookType) -> Iterator[Hook]:

@@ -1,8 +1,12 @@
-"""The analyses of a version, before its promotion and after it: which run begins, begins anew or is over, and what is
-measured (argo-rollouts.md §3).
+"""The analyses of a version, before its promotion and after it, and its Jobs before its pods: which run begins, begins
+anew or is over, and what is measured (argo-rollouts.md §3).
 
 Nothing is measured here. Failed, or too many errors: before the promotion the version is on hold, after it traffic goes
 back. Inconclusive: a pause, which a promotion or a retry answers with a new run.
+
+Jobs before pods are a run like the others (decision 114), with three rules of their own: they run once for a version,
+whatever the rollout; one that has begun is never ended for a newer version, which waits for it, because half a
+migration, or two at a time, is worse than a late one; and nothing but their success, or a retry, answers them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,6 +16,7 @@ from datetime import datetime
 from gitops_bg.core.delivery import hooks
 from gitops_bg.core.delivery.subject import Round, Rounds, Subject, W
 from gitops_bg.core.model.analysis import (
+    NOT_STARTED,
     Analyses,
     AnalysisPhase,
     AnalysisRun,
@@ -20,6 +25,7 @@ from gitops_bg.core.model.analysis import (
     MeasurementRequest,
     MeasurementResult,
     begin,
+    id_of,
     restarted,
     why,
     with_measurement,
@@ -30,7 +36,7 @@ from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.statements import Cause
 
-PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
+JOBS, PRE, POST = AnalysisStage.BEFORE_PODS, AnalysisStage.PRE, AnalysisStage.POST
 
 
 # --- steps ---
@@ -60,7 +66,8 @@ def begin_runs(world: W, rounds: Rounds[W]) -> W:
     """Begin the runs that are due, now that it is known which versions can be asked, and are on their way."""
     world = _without_stale(world, rounds)
     asked = rounds(world)
-    for run in begun(asked, asked.of.coming()) if asked.before or asked.after else ():
+    asks = asked.jobs or asked.before or asked.after
+    for run in begun(asked, asked.of.coming()) if asks else ():
         world = _with_run(world, run, rounds)
     return world
 
@@ -113,13 +120,19 @@ def _conclude(world: W, run: AnalysisRun, rounds: Rounds[W]) -> W:
     if run.paused:
         return of.with_ledger_entry(Event.PAUSED, run.digest, reason)
     if run.phase is AnalysisPhase.SUCCESSFUL:
-        world = of.with_ledger_entry(Event.ANALYSED, run.digest, reason)
-        return rounds(world).of.release(run) if run.stage is POST else world
-    if run.stage is PRE:
-        return of.stop(run.digest, Cause.ANALYSIS_FAILED, reason)
+        return _passed(of.with_ledger_entry(Event.ANALYSED, run.digest, reason), run, rounds)
+    if run.stage is not POST:
+        return of.stop(run.digest, Cause.JOB_FAILED if run.stage is JOBS else Cause.ANALYSIS_FAILED, reason)
     if back := of.way_back(run):
         return of.go_back(back, Cause.ANALYSIS_FAILED, reason)
     return of.with_ledger_entry(Event.FAILED, run.digest, f"{reason}; there is nothing to go back to")
+
+
+def _passed(world: W, run: AnalysisRun, rounds: Rounds[W]) -> W:
+    of = rounds(world).of
+    if run.stage is JOBS:
+        return of.prepared(run.digest)
+    return of.release(run) if run.stage is POST else world
 
 
 # --- runs that are over, or begin anew ---
@@ -129,11 +142,38 @@ def kept(asked: Round[Subject]) -> Analyses:
     """Return the runs without those that nobody needs any more, and with those that begin anew."""
     analyses = asked.analyses
     for run in asked.analyses.runs:
-        if _is_stale(asked, run):
+        if run.stage is JOBS:
+            analyses = _kept_jobs(asked, analyses, run)
+        elif _is_stale(asked, run):
             analyses = analyses.without_run(run, asked.now)
         elif _is_obsolete(asked, run):
             analyses = analyses.with_run(restarted(run), asked.now)
     return analyses
+
+
+def _kept_jobs(asked: Round[Subject], analyses: Analyses, run: AnalysisRun) -> Analyses:
+    """Return the runs with that of Jobs before pods as it is to be: what runs goes on, also for a version that nobody
+    wants any more; what failed runs anew in another rollout.
+    """
+    rollout, is_asked = asked.of.rollout(run.digest), asked.of.may_prepare(run.digest)
+    if asked.jobs is None or not rollout:
+        return analyses.without_run(run, asked.now)
+    if run.phase is AnalysisPhase.SUCCESSFUL:
+        return analyses
+    if run.running and run.started_at is not None:
+        is_idle = not (is_asked or asked.suspended) and _has_not_begun(asked, run)
+        return analyses.without_run(run, asked.now) if is_idle else analyses
+    if run.rollout == rollout:
+        return analyses if run.bad or is_asked else analyses.without_run(run, asked.now)
+    again = replace(restarted(run), rollout=rollout)
+    return analyses.with_run(again, asked.now) if is_asked else analyses.without_run(run, asked.now)
+
+
+def _has_not_begun(asked: Round[Subject], run: AnalysisRun) -> bool:
+    """Return whether none of the Jobs of a run that have not ended has run yet: there is nothing to break off."""
+    idle = {each.id for each in asked.measurements if each.value == NOT_STARTED}
+    waiting = [one for one in run.metrics if one.phase is AnalysisPhase.RUNNING]
+    return all(one.consecutive_errors or id_of(run, asked.epoch, one) in idle for one in waiting)
 
 
 def _is_stale(asked: Round[Subject], run: AnalysisRun) -> bool:
@@ -180,8 +220,37 @@ def _goes_forward(asked: Round[Subject], digest: str) -> bool:
 
 
 def begun(asked: Round[Subject], digest: str) -> tuple[AnalysisRun, ...]:
-    """Return the runs that begin now: before the promotion of a version, and after that of the one that serves."""
-    return (*_begun_before(asked, digest), *_begun_after(asked))
+    """Return the runs that begin now: before the pods of a version, before its promotion, and after that of the one
+    that serves.
+    """
+    return (*_begun_jobs(asked, digest), *_begun_before(asked, digest), *_begun_after(asked))
+
+
+def _begun_jobs(asked: Round[Subject], digest: str) -> Iterator[AnalysisRun]:
+    """Begin before a version has pods: also at the first deployment, which may need a schema. One version at a time."""
+    plan, last = asked.jobs, asked.analyses.run(JOBS)
+    if plan is None or plan.unknown or asked.frozen:
+        return
+    if not (awaits_jobs(asked, digest) and asked.of.may_prepare(digest)) or is_busy(asked, digest):
+        return
+    run = last if last is not None and last.digest == digest else _first_jobs(asked, digest)
+    if run.started_at is None:
+        yield _started(asked, run, plan, asked.serving)
+
+
+def _first_jobs(asked: Round[Subject], digest: str) -> AnalysisRun:
+    return AnalysisRun(JOBS, digest, asked.of.rollout(digest), asked.analyses.next_attempt_for(digest))
+
+
+def is_busy(asked: Round[Subject], digest: str) -> bool:
+    """Return whether Jobs of another version run, which are not broken off."""
+    last = asked.analyses.run(JOBS)
+    return last is not None and last.digest != digest and last.running and last.started_at is not None
+
+
+def awaits_jobs(asked: Round[Subject], digest: str) -> bool:
+    """Return whether a version must not have pods yet, because its Jobs have not succeeded."""
+    return asked.jobs is not None and asked.of.is_new(digest) and not asked.of.is_prepared(digest)
 
 
 def _begun_before(asked: Round[Subject], digest: str) -> Iterator[AnalysisRun]:
@@ -222,9 +291,21 @@ def _started(asked: Round[Subject], run: AnalysisRun, plan: MeasurementPlan, sta
 # --- measurements ---
 
 
+def measured_now(asked: Round[Subject], run: AnalysisRun) -> Iterator[str]:
+    """Yield what is known of the measurements of a run that have not ended."""
+    ids = {id_of(run, asked.epoch, one) for one in run.metrics}
+    for result in asked.measurements:
+        if result.phase is AnalysisPhase.RUNNING and result.id in ids:
+            yield result.message
+
+
 def due(asked: Round[Subject]) -> tuple[MeasurementRequest, ...]:
     """Return the measurements to take now."""
-    return tuple(request for run in _going_on(asked) for request in due_of(run, asked.epoch, asked.now))
+    return tuple(
+        replace(request, version=asked.of.snapshot(run.digest)) if run.stage is JOBS else request
+        for run in _going_on(asked)
+        for request in due_of(run, asked.epoch, asked.now)
+    )
 
 
 def moments(asked: Round[Subject]) -> Iterator[datetime]:
@@ -235,13 +316,14 @@ def moments(asked: Round[Subject]) -> Iterator[datetime]:
 def _going_on(asked: Round[Subject]) -> Iterator[AnalysisRun]:
     """Yield the runs that are measured: a suspension stops those that lead forward, never those that may lead back."""
     for run in asked.analyses.runs:
-        if run.stage is POST or (not asked.suspended and asked.of.is_shown(run.digest)):
+        is_asked = run.stage is JOBS or asked.of.is_shown(run.digest)
+        if run.stage is POST or (not asked.suspended and is_asked):
             yield run
 
 
 def measured(asked: Round[Subject], results: Iterable[MeasurementResult]) -> tuple[AnalysisRun, ...]:
     """Return the runs that measurements change, with these."""
-    running = (run for stage in (PRE, POST) if (run := asked.analyses.run(stage)) and run.running)
+    running = (run for stage in AnalysisStage if (run := asked.analyses.run(stage)) and run.running)
     return tuple(after for run in running if (after := _with_results(asked, run, results)) != run)
 
 

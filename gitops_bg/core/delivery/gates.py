@@ -15,15 +15,16 @@ from datetime import datetime
 from functools import wraps
 from typing import TypeVar
 
-from gitops_bg.core.delivery.analyses import POST, PRE, found, serves
+from gitops_bg.core.delivery.analyses import JOBS, POST, PRE, awaits_jobs, found, is_busy, measured_now, serves
 from gitops_bg.core.delivery.subject import Round, Subject
 from gitops_bg.core.delivery.world import W
-from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, ends_at
+from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, ends_at, id_of
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.policy_facts import Overriding, Peer, RuleVerdict
 from gitops_bg.core.model.policy_rules import PoliciesThen, Proof
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppOrGroup, Source
+from gitops_bg.core.names import job_name
 
 Answer = GateResult | Iterable[GateResult] | None
 """One result; several where several are asked; None where nobody asks."""
@@ -114,6 +115,47 @@ def requests_ours(asked: Round[Subject], digest: str) -> GateResult | None:
     """Shut where somebody else's route has the requests first: a promotion would move nothing for users."""
     rival = asked.of.rival(digest)
     return GateResult(GateKind.ENDPOINTS, False, rival, remedy=_OTHERS) if rival else None
+
+
+# --- Jobs before the pods of a version (decision 114) ---
+
+
+def jobs_before_pods(asked: Round[Subject], digest: str) -> GateResult | None:
+    """Return how the Jobs before the pods of a version stand; None where there are none, or it served before."""
+    if asked.jobs is None or not asked.of.is_new(digest):
+        return None
+    run = asked.analyses.run(JOBS)
+    if not awaits_jobs(asked, digest):
+        is_its_own = run is not None and run.digest == digest and run.phase is AnalysisPhase.SUCCESSFUL
+        return GateResult(GateKind.JOB, True, found(run) if run is not None and is_its_own else f"{JOBS.called}: done")
+    if run is not None and run.digest == digest and run.started_at is not None:
+        return _of_jobs(asked, run)
+    if asked.jobs.unknown:
+        return GateResult(GateKind.JOB, False, f"{JOBS.called}: {asked.jobs.unknown}", remedy=_MEND)
+    if run is not None and is_busy(asked, digest):
+        other = asked.of.title(run.digest)
+        reason = f"{JOBS.called}: begins when that of {other} has ended, which is not broken off"
+        return GateResult(GateKind.JOB, False, reason, remedy=logs_of(asked.of.owner(), run))
+    return GateResult(GateKind.JOB, False, f"{JOBS.called}: begins when its version may have pods")
+
+
+def _of_jobs(asked: Round[Subject], run: AnalysisRun) -> GateResult:
+    """Return the gate of Jobs that were started: how far they are, or how they failed."""
+    if run.running:
+        said = "; ".join(measured_now(asked, run)) or str(run)
+        return GateResult(GateKind.JOB, False, f"{JOBS.called}: {said}", remedy=logs_of(asked.of.owner(), run))
+    retry = f"gitops-bg retry {asked.key}"
+    remedy = f"when its cause is gone, run it anew: {retry}; {logs_of(asked.of.owner(), run)}"
+    reason = found(run)
+    return GateResult(GateKind.JOB, False, f"{reason}; `{retry}` runs it anew" if run.paused else reason, remedy=remedy)
+
+
+def logs_of(owner: AppOrGroup, run: AnalysisRun) -> str:
+    """Return what to type to read the log of the Job that a run waits for, or that failed; empty where none is."""
+    for one in run.metrics:
+        if one.phase is not AnalysisPhase.SUCCESSFUL or one.terminated:
+            return f"kubectl -n {owner.namespace} logs job/{job_name(owner, id_of(run, '', one))}"
+    return ""
 
 
 # --- analyses: that of a version before its promotion, and that of what serves, which nothing overtakes ---

@@ -29,6 +29,7 @@ from gitops_bg.core.model.policy_facts import RuleVerdict
 from gitops_bg.core.model.record import Event, HookState, OperatorState
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.statements import Cause, Hold
+from gitops_bg.core.model.version import AppOrGroup, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,26 @@ class Subject(Protocol):
 
     def has_arrived(self) -> bool:
         """Return whether live requests are answered by the version that serves alone, or that is awaited no longer."""
+        ...
+
+    def snapshot(self, digest: str, /) -> Snapshot | None:
+        """Return what Jobs before the pods of a version have of it; None where it has no pods of its own."""
+        ...
+
+    def may_prepare(self, digest: str, /) -> bool:
+        """Return whether a version is to get its first pods, but for its Jobs, and may do so now."""
+        ...
+
+    def is_new(self, digest: str, /) -> bool:
+        """Return whether a version never served: what comes before pods is asked of it, and never in the way back."""
+        ...
+
+    def is_prepared(self, digest: str, /) -> bool:
+        """Return whether the Jobs before the pods of a version have succeeded."""
+        ...
+
+    def owner(self) -> AppOrGroup:
+        """Return whose Jobs they are."""
         ...
 
     def is_ready(self, digest: str, /) -> bool:
@@ -207,6 +228,10 @@ class ActingSubject(AskingSubject, Protocol[W_co]):
         """Leave the version that serves."""
         ...
 
+    def prepared(self, digest: str, /) -> W_co:
+        """Note that the Jobs before the pods of a version have succeeded."""
+        ...
+
     def release(self, run: AnalysisRun, /) -> W_co:
         """Let the version go that was kept for a way back, as that run is over."""
         ...
@@ -250,6 +275,8 @@ class Round(Generic[S_co]):
     """What hooks and chats answered, until a saved record has taken it in."""
     measurements: tuple[MeasurementResult, ...]
     """What was measured, likewise."""
+    jobs: MeasurementPlan | None = None
+    """The Jobs before the first pod of a version; None: none."""
     problems: tuple[Problem, ...] = ()
     """The mistakes in its files."""
     main: MainRead = MainRead()
@@ -271,6 +298,8 @@ class Round(Generic[S_co]):
 
     def plan(self, stage: AnalysisStage) -> MeasurementPlan | None:
         """Return what is measured in a stage."""
+        if stage is AnalysisStage.BEFORE_PODS:
+            return self.jobs
         return self.before if stage is AnalysisStage.PRE else self.after
 
     def analysis_of(self, digest: str) -> AnalysisRun | None:

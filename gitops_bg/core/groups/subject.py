@@ -31,7 +31,7 @@ from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.policy_facts import PastMove, PolicyFacts
 from gitops_bg.core.model.record import Event, HookState, OperatorState
 from gitops_bg.core.model.statements import Cause, Hold
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, Snapshot
 
 
 @answered_once
@@ -201,6 +201,26 @@ class GroupSubject:
         is_late = latest is not None and self.world.now >= latest
         return record.transition is None and (record.left_at is None or is_late)
 
+    def snapshot(self, _: str) -> Snapshot | None:
+        """Return nothing: its services have pods, each its own."""
+        return None
+
+    def may_prepare(self, _: str) -> bool:
+        """Return that it has no Jobs of its own."""
+        return False
+
+    def is_new(self, _: str) -> bool:
+        """Return the same."""
+        return False
+
+    def is_prepared(self, _: str) -> bool:
+        """Return the same."""
+        return True
+
+    def owner(self) -> AppOrGroup:
+        """Return the group."""
+        return self.world.key
+
     def is_ready(self, digest: str) -> bool:
         """Return whether every service that a version brings is healthy."""
         return members_healthy(self.world, version_in(digest)).open
@@ -369,6 +389,10 @@ class ActingGroup(GroupSubject):
         """Begin the way back, and put what served on hold."""
         active = self.world.record.state.only(VersionStage.ACTIVE)
         return leave_version(self.world, active, version_in(to), cause, reason, by)
+
+    def prepared(self, _: str) -> GroupWorld:
+        """Change nothing: a group has no Jobs of its own."""
+        return self.world
 
     def release(self, _: AnalysisRun) -> GroupWorld:
         """Leave all as it is: the legacy version keeps its pods until another promotion."""

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.model.version import Snapshot, short
 
 LATEST = "{{podTemplateHash.Latest}}"
 STABLE = "{{podTemplateHash.Stable}}"
@@ -21,15 +22,18 @@ STABLE = "{{podTemplateHash.Stable}}"
 
 
 class AnalysisStage(StrEnum):
-    """When a run measures: before traffic moves, or after."""
+    """When a run measures: before traffic moves, or after. Jobs are measurements, too, once for each version, before it
+    has any pod (decision 114).
+    """
 
+    BEFORE_PODS = "before-pods"
     PRE = "pre"
     POST = "post"
 
     @property
     def called(self) -> str:
         """The name of the analysis in a sentence."""
-        return f"{self.value}-promotion analysis"
+        return "Job before the pods" if self is AnalysisStage.BEFORE_PODS else f"{self.value}-promotion analysis"
 
 
 class AnalysisPhase(StrEnum):
@@ -86,6 +90,9 @@ class MeasurementPlan:
 ERROR_RETRY = timedelta(seconds=10)
 """How long to wait before a measurement that ended in an error is taken again, whatever the interval."""
 
+NOT_STARTED = "NotStarted"
+"""The value of a measurement that is ``RUNNING``, and of which nothing has run: a Job whose image cannot be pulled."""
+
 LONGEST_TEXT = 200
 """The most characters of a value or a message that the record keeps."""
 
@@ -104,9 +111,12 @@ class MeasurementId:
     index: int
     begun: int = 0
     """When its run began, in seconds since 1970: a run that a record has forgotten has other measurements."""
+    digest: str = ""
+    """Of a Job that runs once for each version: the version, by which a new record finds the same Job; else empty."""
 
     def __str__(self) -> str:
-        return f"{self.rollout}.{self.stage}.{self.attempt}.{self.metric}.{self.index}"
+        of = short(self.digest) if self.digest else self.rollout
+        return f"{of}.{self.stage}.{self.attempt}.{self.metric}.{self.index}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +125,15 @@ class MeasurementRequest:
 
     id: MeasurementId
     metric: Metric
+    version: Snapshot | None = None
+    """Of a Job before the pods of a version: that version, whose images and configuration the Job has."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasurementResult:
-    """The result of one measurement. ``value`` and ``message`` are for people, short, and free of secrets."""
+    """The result of one measurement; one that is ``RUNNING`` only says how far it is. ``value`` and ``message`` are for
+    people, short, and free of secrets.
+    """
 
     id: MeasurementId
     phase: AnalysisPhase
@@ -245,6 +259,8 @@ def with_measurement(run: AnalysisRun, epoch: str, measured: MeasurementResult) 
     """Return the run with one more measurement; unchanged unless it is the next one of a metric that is
     still running.
     """
+    if measured.phase is AnalysisPhase.RUNNING:
+        return run
     for one in run.metrics:
         if run.running and one.phase is AnalysisPhase.RUNNING and measured.id == id_of(run, epoch, one):
             counted = _count(one, measured)
@@ -256,7 +272,8 @@ def with_measurement(run: AnalysisRun, epoch: str, measured: MeasurementResult) 
 def id_of(run: AnalysisRun, epoch: str, one: MetricRun) -> MeasurementId:
     """Return the id of the next measurement of a metric."""
     begun = int(run.started_at.timestamp()) if run.started_at else 0
-    return MeasurementId(epoch, run.rollout, run.stage, run.attempt, one.metric.name, one.index, begun)
+    digest = run.digest if run.stage is AnalysisStage.BEFORE_PODS else ""
+    return MeasurementId(epoch, run.rollout, run.stage, run.attempt, one.metric.name, one.index, begun, digest)
 
 
 def shortened(text: str) -> str:
@@ -399,13 +416,21 @@ class Analyses:
         return next((run for run in self.runs if run.stage is stage), None)
 
     def newest(self) -> AnalysisRun | None:
-        """Return the last run of all, or None; of one rollout that after promotion."""
-        return max(self.runs, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
+        """Return the last analysis of all, or None; of one rollout that after promotion. Jobs before pods are none."""
+        measured = (run for run in self.runs if run.stage is not AnalysisStage.BEFORE_PODS)
+        return max(measured, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
 
     def next_attempt(self, stage: AnalysisStage, rollout: int) -> int:
         """Return the attempt of a run that begins now: one more than those that are known of its stage and rollout."""
         runs = (run for run in (*self.runs, *self.past) if (run.stage, run.rollout) == (stage, rollout))
         return 1 + max((run.attempt for run in runs), default=0)
+
+    def next_attempt_for(self, digest: str) -> int:
+        """Return the attempt of Jobs that begin now before the pods of a version: one more than those that are known,
+        whatever the rollout.
+        """
+        runs = (run for run in (*self.runs, *self.past) if run.digest == digest)
+        return 1 + max((run.attempt for run in runs if run.stage is AnalysisStage.BEFORE_PODS), default=0)
 
     def with_run(self, run: AnalysisRun, now: datetime) -> "Analyses":
         """Return these with a run as the last of its stage; the one that it replaces is a past one then."""

@@ -71,6 +71,7 @@ class Counts:
 class GateKind(StrEnum):
     """What the engine itself waits for before traffic moves (DESIGN §2)."""
 
+    JOB = "job"
     AVAILABILITY = "availability"
     ENDPOINTS = "endpoints"
     HOOK = "hook"

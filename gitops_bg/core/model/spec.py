@@ -295,3 +295,5 @@ class AppSpec:
     """The releases that come into no further environment, by their digests, each with why."""
     environment: str = ""
     """The environment that it is in; empty where the repository has none."""
+    before_pods: MeasurementPlan | None = None
+    """The Jobs that must succeed before a version gets its first pod, once for each version."""

@@ -53,6 +53,8 @@ class Cause(StrEnum):
     ABORTED = "aborted"
     ANALYSIS_FAILED = "analysis-failed"
     HOOK_REFUSED = "hook-refused"
+    JOB_FAILED = "job-failed"
+    """A Job before its pods failed (``spec.jobs.beforePods``)."""
     PODS_FAILED = "pods-failed"
     """Its pods failed after the switch (``core.transitions.verdicts``)."""
     LATE = "late"

@@ -297,6 +297,8 @@ class Version:
     """
     release: ReleaseId | None = None
     """The release that it serves; None where the repository has no environments."""
+    prepared: bool = False
+    """Its Jobs before the pods have succeeded (``spec.jobs.beforePods``): they run no more."""
 
     @property
     def digest(self) -> str:

@@ -25,6 +25,7 @@ from gitops_bg.core.model.actions import (
     ScaleReplicaSet,
     SyncPodMetadata,
 )
+from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.observed import ConfigurationView, ReplicaSetView
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import AntiAffinityTerm, ConfigurationRef, PodMetadata, Snapshot, Stage, Version
@@ -253,8 +254,14 @@ def prune_copies(world: World) -> tuple[ClusterAction, ...]:
 
 
 def _gets_first_pods(world: World, version: Version) -> bool:
-    """Return whether a version that uses configuration gets its first pods here, or has not served with them yet."""
-    return bool(version.snapshot.configuration) and is_new(world, version) and wanted_size(world, version) > 0
+    """Return whether a version that uses configuration gets its first pods here, or has not served with them
+    yet; the pods of its Jobs, which use the same, come before.
+    """
+    if not version.snapshot.configuration or not is_new(world, version):
+        return False
+    run = world.record.run(AnalysisStage.BEFORE_PODS)
+    has_jobs = run is not None and run.digest == version.digest and run.running and run.started_at is not None
+    return has_jobs or wanted_size(world, version) > 0
 
 
 def _missing(

@@ -391,7 +391,7 @@ class _Trace:
             return None
         metrics = ", ".join(one.metric.name for one in run.metrics)
         attributes = (("gitops_bg.analysis.phase", str(run.phase)), ("gitops_bg.analysis.metrics", metrics))
-        key, under = f"{run.stage} {run.attempt}", _GATES if run.stage is AnalysisStage.PRE else _SETTLE
+        key, under = f"{run.stage} {run.attempt}", _SETTLE if run.stage is AnalysisStage.POST else _GATES
         error = why(run) if run.bad else ""
         return self.span(key, run.stage.called, run.started_at, run.finished_at, *attributes, under=under, error=error)
 

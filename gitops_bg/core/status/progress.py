@@ -209,7 +209,8 @@ def _paused(world: World, gates: tuple[GateResult, ...]) -> Condition | None:
     shut = {gate.kind: gate.reason for gate in gates if not gate.open}
     inconclusive = next((run for run in world.record.analyses.runs if run.paused), None)
     if inconclusive:
-        reason = shut.get(GateKind.ANALYSIS, f"{inconclusive.stage.called} was inconclusive")
+        asks = GateKind.JOB if inconclusive.stage is AnalysisStage.BEFORE_PODS else GateKind.ANALYSIS
+        reason = shut.get(asks, f"{inconclusive.stage.called} was inconclusive")
         return Condition("Paused", True, "InconclusiveAnalysis", reason)
     if world.suspended and world.spec.suspend:
         return Condition("Paused", True, "Suspended", f"suspended: {world.spec.suspend.reason}")

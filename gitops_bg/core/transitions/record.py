@@ -290,6 +290,7 @@ def _restore_version(world: World, view: ReplicaSetView) -> World:
         activated_at=world.now if served else None,
         left_at=world.now if served else None,
         tag=tag_of(view.snapshot.text),
+        prepared=view.replicas > 0,  # none has pods before its Jobs have succeeded
     )
     record = replace(record, rollout=version.rollout, last_version=max(record.last_version, view.number))
     return world.with_record(record.with_version(version))

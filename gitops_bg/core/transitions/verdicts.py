@@ -13,7 +13,7 @@ from gitops_bg.core.checks.gates import waits_only_for_hooks
 from gitops_bg.core.checks.onboarding import leak_to
 from gitops_bg.core.checks.pods import is_watched, stabilization_ends, why_stuck
 from gitops_bg.core.checks.sizes import DEADLINE_EXCEEDED, is_available, is_expired, is_in_flight, progress_deadline
-from gitops_bg.core.checks.subject import AppSubject, awaits_confirmation, round_as
+from gitops_bg.core.checks.subject import AppSubject, is_held_back, round_as
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.holds import can_roll_back_without_gates
 from gitops_bg.core.delivery.subject import Round, steps_for
@@ -95,6 +95,10 @@ class ActingApp(AppSubject):
     def go_back(self, to: str, cause: Cause, reason: str, by: str = "") -> World:
         """Send traffic there at once; the hold follows with the switch."""
         return override(self.world, self._version(to), cause=cause, reason=reason, by=by)
+
+    def prepared(self, digest: str) -> World:
+        """Its pods may come up."""
+        return self.world.with_version(replace(self._version(digest), prepared=True))
 
     def release(self, run: AnalysisRun) -> World:
         """Let the scale-down delay of the version before begin."""
@@ -223,7 +227,7 @@ def watch_versions(world: World) -> World:
 
 
 def _with_availability(world: World, version: Version) -> World:
-    if awaits_confirmation(world, version) or leak_to(world, version) or is_released(world):  # No deadline yet.
+    if is_held_back(world, version) or leak_to(world, version) or is_released(world):  # No deadline yet.
         return world.with_version(replace(version, available_since=None, waiting_since=None))
     if is_available(world, version):
         return world if version.available_since else _came_up(world, version)

@@ -8,7 +8,7 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gitops_bg.sandbox.objects.objects import Manifest
 
@@ -27,6 +27,16 @@ class Ending:
 
     after: float = 0.0
     exit_code: int = 0
+    said: str = field(default="", compare=False, repr=False)
+    """The last line of its log: what it echoed last."""
+
+
+def last_words(container: Manifest, code: int) -> Manifest:
+    """Return the end of the log as the status of a container that failed has it, where its author wants it there."""
+    words = [*(container.get("command") or ()), *(container.get("args") or ())]
+    said = ending_of(words).said if code and words else ""
+    wanted = container.get("terminationMessagePolicy") == "FallbackToLogsOnError"
+    return {"message": said} if said and wanted else {}
 
 
 def endings_of(pod: Manifest, exit_code: int) -> dict[str, Ending]:
@@ -56,15 +66,15 @@ def ending_of(words: Sequence[str]) -> Ending:
 
 
 def _script(script: str) -> Ending:
-    after, code = 0.0, 0
+    after, code, said = 0.0, 0, ""
     for joint, words in _commands(script):
         if (joint == "&&" and code) or (joint == "||" and not code):
             continue
         ending = _simple(words[0], words[1:])
-        after, code = after + ending.after, ending.exit_code
+        after, code, said = after + ending.after, ending.exit_code, ending.said or said
         if words[0] == "exit" or math.isinf(after):
             break
-    return Ending(after, code)
+    return Ending(after, code, said)
 
 
 def _commands(script: str) -> Iterator[tuple[str, list[str]]]:
@@ -83,8 +93,10 @@ def _commands(script: str) -> Iterator[tuple[str, list[str]]]:
 
 def _simple(name: str, arguments: Sequence[str]) -> Ending:
     match name:
-        case "true" | "echo" | ":":
+        case "true" | ":":
             return Ending()
+        case "echo":
+            return Ending(said=" ".join(arguments))
         case "false":
             return Ending(exit_code=1)
         case "exit":

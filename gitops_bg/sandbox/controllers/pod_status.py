@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gitops_bg.sandbox.controllers.behaviours import last_words
 from gitops_bg.sandbox.objects.objects import Manifest, dig, is_pod_ready, timestamp
 
 NOT_CONFIGURED = "CreateContainerConfigError"
@@ -164,7 +165,7 @@ def _common(container: Manifest) -> Manifest:
 
 def _container_state(container: Manifest, state: State, now: str) -> Manifest:
     if state.exits:
-        return _ended(state.exits[container["name"]], now)
+        return _ended(state.exits[container["name"]], now, container)
     if container["name"] in state.unset:
         return _waiting(container, NOT_CONFIGURED, state)
     if state.waiting:
@@ -172,9 +173,10 @@ def _container_state(container: Manifest, state: State, now: str) -> Manifest:
     return {"running": {"startedAt": now}}
 
 
-def _ended(code: int, now: str) -> Manifest:
+def _ended(code: int, now: str, container: Manifest | None = None) -> Manifest:
     reason = "Error" if code else "Completed"
-    return {"terminated": {"exitCode": code, "reason": reason, "startedAt": now, "finishedAt": now}}
+    words = last_words(container, code) if container else {}
+    return {"terminated": {"exitCode": code, "reason": reason, "startedAt": now, "finishedAt": now, **words}}
 
 
 def _waiting(container: Manifest, reason: str, state: State) -> Manifest:

@@ -39,6 +39,8 @@ class Plans:
     after: MeasurementPlan | None = None
     templates: frozenset[str] = frozenset()
     problems: tuple[Problem, ...] = ()
+    jobs: MeasurementPlan | None = None
+    """The Jobs before the pods of a version."""
 
 
 def plans_of(app: AppKey, spec: models.AppFields, document: Document, library: Library) -> Plans:
@@ -55,7 +57,8 @@ def unknown_plans(spec: models.AppFields, reason: str) -> Plans:
     """Return the plans of an app whose templates cannot be read."""
     blue_green = spec.strategy.blue_green
     before = unknown_plan(blue_green.pre_promotion_analysis, reason) or unknown_plan(spec.analysis, reason)
-    return Plans(before, unknown_plan(blue_green.post_promotion_analysis, reason))
+    jobs = MeasurementPlan(unknown=reason) if spec.jobs and spec.jobs.before_pods else None
+    return Plans(before, unknown_plan(blue_green.post_promotion_analysis, reason), jobs=jobs)
 
 
 def unknown_plan(block: Analysis | FlaggerAnalysis | None, reason: str) -> MeasurementPlan | None:

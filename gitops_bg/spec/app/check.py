@@ -262,7 +262,7 @@ def _folder(config: AppConfig, manifests: Mapping[tuple[str, int], Document], fi
         config,
         _app_document(config, files),
         targets[0] if len(targets) == 1 else None,
-        tuple(each for (name, _), each in objects.items() if name != config.target_file),
+        tuple(each for (name, _), each in objects.items() if name not in (config.target_file, *config.jobs)),
     )
 
 

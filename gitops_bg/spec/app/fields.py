@@ -134,6 +134,8 @@ DelayOrNever = Annotated[int | str, PlainValidator(_delay), _INT_OR_STRING]
 NumberOrPercentage = Annotated[int | str, PlainValidator(_int_or_percent), _INT_OR_STRING]
 RevisionText = Annotated[int | str, PlainValidator(_revision), _INT_OR_STRING]
 TargetFile = Annotated[str, AfterValidator(_file_in_the_folder)]
+Files = Annotated[list[TargetFile], Field(min_length=1)]
+"""Files of the folder."""
 
 
 class Model(BaseModel):

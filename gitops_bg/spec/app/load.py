@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.model.analysis import MeasurementPlan
 from gitops_bg.core.model.desired import Primary, Problem, Target
 from gitops_bg.core.model.digest import with_configuration
 from gitops_bg.core.model.hooks import Hook
@@ -70,6 +71,13 @@ from gitops_bg.spec.manifests.configuration import (
     Named,
     Tracked,
     track,
+)
+from gitops_bg.spec.manifests.jobs import (
+    JobFolder,
+    check_references,
+    named_files,
+    plan_of,
+    read_jobs,
 )
 from gitops_bg.spec.manifests.members import as_own, check_services, implied_app, live_services
 from gitops_bg.spec.manifests.objects import (
@@ -150,6 +158,8 @@ class AppConfig:
     """The labels by which the target selects its pods (``matchLabels``); none where it has no such selector."""
     pin: Pin | None = None
     """Where ``app.yaml`` names a ``revision``; None where it names none."""
+    jobs: tuple[str, ...] = ()
+    """The files of the folder that app.yaml names as Jobs."""
     held_back: Target | None = None
     """The target of the folder, while the version of that revision takes its place."""
     folder: str = ""
@@ -232,6 +242,8 @@ class _Folder:
         self.providers: frozenset[str] = frozenset()
         self.configuration: dict[ConfigurationRef, Configuration] = {}
         self.problems: list[Problem] = []
+        self.jobs: Mapping[str, Document] = {}
+        self.job_files: tuple[str, ...] = ()
         self.has_primary = PRIMARY_FILE in self.files
         self.target_file = DEFAULT_TARGET_FILE
 
@@ -284,6 +296,7 @@ class _Folder:
             environment=self.environment,
             release=release,
             workload=target_document if self.home else None,
+            jobs=self.job_files,
         )
 
     @property
@@ -425,7 +438,18 @@ class _Folder:
         plans = plans_of(self.app, model, document, self.library)
         self.templates = plans.templates
         self.problems.extend(plans.problems)
-        return plans
+        return replace(plans, jobs=self._jobs(document, model))
+
+    def _jobs(self, document: Document, model: models.AppFields) -> MeasurementPlan | None:
+        """Return the Jobs before the pods of a version. A plan that cannot be made says so: no pod comes without."""
+        files = named_files(model.jobs.before_pods if model.jobs else None, ("spec", "jobs", "beforePods"))
+        if not files:
+            return None
+        folder = JobFolder(self.app, document, model.target, self.folder, self.files.keys(), self._document)
+        self.jobs, problems = read_jobs(folder, files)
+        self.job_files = tuple(each.name for each in files if each.name != model.target)
+        self.problems.extend(problems)
+        return plan_of(files, self.jobs, problems)
 
     def _alerts(self, document: Document, model: models.AppFields) -> tuple[Hook, ...]:
         alerts = alerts_of(self.app, model.alerts, document, self.alerting, self._path(model.target))
@@ -480,7 +504,7 @@ class _Folder:
 
     def _is_own(self, name: str, target_file: str) -> bool:
         """Return whether a file is one of ours, and no manifest beside them."""
-        ours = (APP_FILE, PRIMARY_FILE, target_file)
+        ours = (APP_FILE, PRIMARY_FILE, target_file, *self.job_files)
         return name in (*ours, *OF_ENVIRONMENT, f"{self.environment}/{APP_FILE}") if self.home else name in ours
 
     def _named(self, names: Iterable[str]) -> dict[Named, Document]:
@@ -502,6 +526,10 @@ class _Folder:
         """Return the configuration of the target; None where it is invalid, or may be in a file that cannot be read."""
         tracked = track(target, manifests)
         self.problems.extend(tracked.problems)
+        known = frozenset((each.ref.kind, each.ref.name) for each in tracked.configuration)
+        there = frozenset(named for named in manifests if named[0] in (CONFIG_MAP, SECRET))
+        for job in self.jobs.values():
+            self.problems.extend(check_references(job, there, known))
         if tracked.problems or (tracked.elsewhere and not readable):
             return None
         self.configuration |= {each.ref: each for each in tracked.configuration}

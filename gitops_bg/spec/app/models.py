@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from gitops_bg.core.model.spec import Adoption, AntiAffinity, Release, Retry, Revision, Strategy, Suspension
 from gitops_bg.core.written import Conflict, Count, Digest, DnsLabel, Positive, ServiceName, Text
 from gitops_bg.spec.analysis.block import Analysis, FlaggerAnalysis
-from gitops_bg.spec.app.fields import Model, Moment, Routes, TargetFile
+from gitops_bg.spec.app.fields import Files, Model, Moment, Routes, TargetFile
 from gitops_bg.spec.app.layout import APPS_FOLDER, DEFAULT_TARGET_FILE, GROUPS_FOLDER
 from gitops_bg.spec.declared import Declared, DeclaredModel, extends
 from gitops_bg.spec.manifests.autoscaling import AutoscalerRef
@@ -183,6 +183,16 @@ class Promotion(Model):
     )
 
 
+class JobsFields(Model):
+    """Jobs of the app's folder, each run once for each version."""
+
+    before_pods: Files | None = Field(
+        None,
+        description="Files of the app's folder with a Job each, which must be complete before a new version gets its "
+        "first pod. A container without an image has that of the target. Not for the way back.",
+    )
+
+
 class RollbackWindow(Model):
     """How old a version may be to return without the gates of a promotion."""
 
@@ -220,6 +230,7 @@ class AppFields(Model):
     revision_history_limit: Count = Field(10, description="How many archived versions keep their ReplicaSet.")
     rollback_window: RollbackWindow | None = None
     promotion: Promotion | None = None
+    jobs: JobsFields | None = None
     analysis: FlaggerAnalysis | None = Field(
         None,
         description="How many analysis runs are remembered; and Flagger's analysis: prePromotionAnalysis in other "

@@ -85,6 +85,7 @@ def to_core(
         revision=spec.revision,
         adopt=spec.adopt,
         release=spec.release,
+        before_pods=plans.jobs,
     )
 
 

@@ -244,7 +244,8 @@ REMEDIES = {
     "Ingress": f"it leads to the active Service, whose name never changes: {_APPLIER}",
     "HTTPRoute": "write spec.strategy.blueGreen.routes in app.yaml, and the agent makes it",
     "GRPCRoute": "write spec.strategy.blueGreen.routes in app.yaml, and the agent makes it",
-    "Job": f"as a check of a rollout it is a metric with provider.job in analysis/; else {_APPLIER}",
+    "Job": "before the pods of each version it runs as spec.jobs.beforePods of app.yaml, and as a check of a rollout "
+    f"it is a metric with provider.job in analysis/; else {_APPLIER}",
     "CronJob": _APPLIER,
     "AnalysisTemplate": "move it to analysis/",
     "ClusterAnalysisTemplate": "move it to analysis/",

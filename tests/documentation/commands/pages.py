@@ -38,6 +38,7 @@ STORIES = {
     ("docs/how-to/come-from-argo-rollouts.md",): Start(),
     ("docs/how-to/come-from-flagger.md", "docs/how-to/come-from-oam.md"): Start(),
     ("docs/how-to/ingress.md", "docs/how-to/warm-pods.md"): Start(),
+    ("docs/how-to/database-changes.md",): Start(),
     ("docs/how-to/rendered-manifests.md",): Start(needs_helm=True),
 }
 """Pages that are run, and what is there before the first of each; one begins where the one before it ends.

@@ -146,8 +146,8 @@ WRONG = {
         "zzz: 1",
         "",
     ): "app.yaml:8: spec.zzz: there is no such field (known here: adopt, analysis, autoscalerRef, "
-    "deletionPolicy, heldReleases, minReadySeconds, progressDeadlineAbort, progressDeadlineSeconds, promotion, "
-    "release, render, restartAt, retry, revision, revisionHistoryLimit, rollbackWindow, "
+    "deletionPolicy, heldReleases, jobs, minReadySeconds, progressDeadlineAbort, progressDeadlineSeconds, "
+    "promotion, release, render, restartAt, retry, revision, revisionHistoryLimit, rollbackWindow, "
     "strategy, suspend, target)",
     ("promotion: {vai: commit}", ""): "app.yaml:8: spec.promotion.vai: there is no such field (did you mean via?)",
     ("", "previewservice: x"): "app.yaml:8: spec.strategy.blueGreen.previewservice: there is no such field "

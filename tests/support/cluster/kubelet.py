@@ -24,7 +24,7 @@ from typing import Self
 import urllib3
 
 from gitops_bg.sandbox.controllers import pod_status
-from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, Behaviour, behaviour_of, endings_of
+from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, Behaviour, behaviour_of, endings_of, last_words
 from gitops_bg.sandbox.controllers.configuring import Setup, event, set_up
 from gitops_bg.sandbox.controllers.kubelet import Placement, is_choosy, node_manifest, place
 from gitops_bg.sandbox.controllers.pod_status import State
@@ -279,13 +279,15 @@ def unconfigured(pod: Json, found: Setup, address: str) -> Json:
 
 def finished(pod: Json, exits: Mapping[str, int], address: str, restarts: int) -> Json:
     """The status of a pod whose containers have ended with these codes, by their names."""
-    containers = [_container(each, False, _ended(exits[each["name"]]), restarts) for each in pod["spec"]["containers"]]
+    containers = [
+        _container(each, False, _ended(exits[each["name"]], each), restarts) for each in pod["spec"]["containers"]
+    ]
     return _status("Failed" if any(exits.values()) else "Succeeded", False, address, containers)
 
 
-def _ended(code: int) -> Json:
-    now, reason = _now(), "Error" if code else "Completed"
-    return {"terminated": {"exitCode": code, "reason": reason, "startedAt": now, "finishedAt": now}}
+def _ended(code: int, container: Json) -> Json:
+    now, reason, words = _now(), "Error" if code else "Completed", last_words(container, code)
+    return {"terminated": {"exitCode": code, "reason": reason, "startedAt": now, "finishedAt": now, **words}}
 
 
 def waiting(pod: Json, reason: str, address: str, restarts: int = 3) -> Json:

@@ -1,0 +1,1 @@
+"""Jobs before the pods of a version."""
