@@ -177,6 +177,17 @@ STORIES: Mapping[tuple[str, str], str] = {
         "push a new tag, with [`jobs.beforePods`](../how-to/database-changes.md) in `app.yaml`",
         "another version is pushed while a Job of N runs",
     ): ("tests/integration/agent/test_jobs_before_pods.py::test_a_newer_version_waits_for_a_job_that_runs"),
+    (
+        "serve with a version that has [`jobs.afterSettled`](../how-to/database-changes.md#contract)",
+        "it has proven itself, and nothing older has pods",
+    ): (
+        "tests/integration/cli/operate/test_contracts.py"
+        "::test_a_contract_runs_when_nothing_older_is_warm_and_every_lane_back_is_closed"
+    ),
+    (
+        "serve with a version that has [`jobs.afterSettled`](../how-to/database-changes.md#contract)",
+        "afterwards: a revert, a push or a `rollback` to an older version",
+    ): ("tests/integration/cli/operate/test_contracts.py::test_a_revert_of_the_promotion_says_why_traffic_stays"),
     ("wait", "an analysis before promotion fails"): (
         "tests/integration/agent/test_analysis.py::test_a_failing_analysis_before_promotion_aborts_and_holds"
     ),

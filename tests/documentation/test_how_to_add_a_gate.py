@@ -107,5 +107,6 @@ def test_what_apps_and_groups_have_alike_stands_in_the_chains_of_both() -> None:
         "live_verdict",  # Who names another version of a group has seen a pause.
         "live_version_judged",
         "jobs_before_pods",  # Each service of a group has its own.
+        "contract",
     }
     assert gates_of(alike) - of_apps_alone <= OF_APPS & OF_GROUPS

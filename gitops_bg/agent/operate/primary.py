@@ -15,7 +15,7 @@ from gitops_bg.core.checks.gates import shut_after_commit
 from gitops_bg.core.checks.git import destination
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.delivery.holds import can_roll_back_to
+from gitops_bg.core.delivery.holds import can_roll_back_to, closed_by
 from gitops_bg.core.delivery.subject import answer_request
 from gitops_bg.core.errors import CommandFailed, ObjectNotFound, UsageError, WorldChanged
 from gitops_bg.core.foreign_text import one_line
@@ -191,10 +191,20 @@ def _goal(repository: Repository, world: World, to: int | None, *, force: bool) 
             raise ObjectNotFound(f"{app}: neither the record nor main's history has a version {to} that served")
         version = version_in(content, app, repository.places.folder(app))
         _demand_no_objection(world, version, force=force)
+        _demand_open(world, version)
         return version, content
     if version is None:
         raise CommandFailed(f"{app}: there is no good version to go back to; `gitops-bg history {app}` has all")
+    _demand_open(world, version)
     return version, repository.find_primary(app, digest=version.digest) or b""
+
+
+def _demand_open(world: World, version: Version) -> None:
+    """Raise `CommandFailed` for what a contract has closed the way to: main cannot say that it is forced."""
+    app, contract = world.spec.app, closed_by(world.record, world.desired.memory, version.digest)
+    if contract is not None:
+        forced = f"gitops-bg rollback {app} --to {version.number} --offline --force"
+        raise CommandFailed(f"{app}: {version.name} {contract.why}; if it must be all the same: {forced}")
 
 
 def demand_good(world: World, to: int | None, *, force: bool) -> None:

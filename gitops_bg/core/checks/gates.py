@@ -20,7 +20,7 @@ from gitops_bg.core.checks.adoption import services_to_take_over
 from gitops_bg.core.checks.onboarding import leak_to, until_no_leak
 from gitops_bg.core.checks.pods import Stuck, remedy_of, stuck
 from gitops_bg.core.checks.sizes import expires_at, is_scaled_to_zero, needed_to_switch, ready_since, wanted_size
-from gitops_bg.core.checks.subject import AppSubject, awaits_confirmation, awaits_jobs, round_of
+from gitops_bg.core.checks.subject import AppSubject, awaits_confirmation, awaits_jobs, is_closed, round_of
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.delivery.gates import (
     SKIPPED,
@@ -29,6 +29,7 @@ from gitops_bg.core.delivery.gates import (
     alike,
     all_open,
     carries,
+    contract,
     files_valid,
     flat,
     history_kept,
@@ -254,6 +255,15 @@ def _shut_by_pods(world: World, reason: str, found: Stuck | None = None) -> Gate
     return GateResult(GateKind.AVAILABILITY, False, f"{reason}; {found.message}" if found else reason, remedy=remedy)
 
 
+def not_closed(world: World, version: Version) -> GateResult | None:
+    """Return that a contract has closed the way to a version; None where it has not."""
+    contract, app = world.record.contract, world.spec.app
+    if contract is None or not is_closed(world, version):
+        return None
+    remedy = f"push a version that does without it; if it must be: gitops-bg rollback {app} --to {version.number}"
+    return GateResult(GateKind.HOLD, False, f"{version.name} {contract.why}", remedy=f"{remedy} --offline --force")
+
+
 _LOOK = "the agent has just started and reads main; where that takes long, `kubectl logs` of the agent says why"
 _PUT_BACK = "put the folder back, as by `git revert` of the commit that removed it; it keeps serving meanwhile"
 
@@ -293,6 +303,7 @@ OF_THE_APP: tuple[AppGate, ...] = (
 
 STANDING: Chain = (
     _of_app(not_on_hold),  # what was rolled back is not promoted again until somebody says so
+    not_closed,  # nor is what a contract has closed the way to
     *OF_THE_APP,
 )
 
@@ -370,6 +381,7 @@ SWITCH_BEGUN: Chain = (
 
 AT_REST: tuple[AppGate, ...] = (
     _of_app(live_verdict),  # no version is next: show the verdict on the serving one
+    _of_app(contract),  # and what is to follow once no older one can come back
 )
 
 HOOKS: tuple[Gate, ...] = (confirm_rollout, pods_checked, confirm_promotion, confirm_switch)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.adoption import is_released, pods_of_others
 from gitops_bg.core.checks.onboarding import leak_to
-from gitops_bg.core.checks.subject import awaits_confirmation, awaits_jobs
+from gitops_bg.core.checks.subject import awaits_confirmation, awaits_jobs, is_closed
 from gitops_bg.core.checks.versions import live_name
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.world import answered_once
@@ -26,6 +26,7 @@ def wanted_size(world: World, version: Version) -> int:
     cluster says.
     """
     kept_at_none = is_released(world) or leak_to(world, version) or awaits_jobs(world, version)
+    kept_at_none = kept_at_none or is_closed(world, version)
     wanted = 0 if kept_at_none else _wanted(world, version)
     return max(1, _live(world, version.digest)) if wanted and version.on_every_node else wanted
 

@@ -106,6 +106,27 @@ class AppSubject:
         version = self.world.record.version(digest)
         return version is not None and version.prepared
 
+    def serving(self) -> str:
+        """Return where live traffic is."""
+        return "" if self.world.record.released else self.world.record.routing.traffic
+
+    def awaits_contract(self) -> str:
+        """Return what still could come back, or is not proven."""
+        world, active = self.world, self.world.active
+        if active is None or world.record.routing.switch or world.incoming or world.record.override:
+            return "until live traffic has come to rest"
+        if world.unproven:
+            return f"until {active.name} has proven itself"
+        if world.record.adopted is not None and not world.record.adopted.left:
+            return f"while Deployment {world.record.adopted.deployment}, which served before, may have pods"
+        warm = [each.name for each in world.record.versions if each != active and _may_come_back(world, each)]
+        return f"while {', '.join(warm)} may come back: its pods are warm" if warm else ""
+
+    def is_contracted(self, digest: str) -> bool:
+        """Return whether its Jobs after settling have succeeded."""
+        version = self.world.record.version(digest)
+        return version is not None and version.contracted
+
     def owner(self) -> AppOrGroup:
         """Return the app."""
         return self.world.spec.app
@@ -223,6 +244,7 @@ def round_as(app: A, world: World) -> Round[A]:
         hooks=strategy.hooks,
         hook_state=record.hook_state,
         jobs=world.spec.before_pods,
+        contract=world.spec.after_settled,
         before=strategy.pre_promotion_analysis,
         after=strategy.post_promotion_analysis,
         analyses=record.analyses,
@@ -264,9 +286,24 @@ def has_served(world: World, version: Version) -> bool:
     return version.was_active or version.digest == world.record.routing.traffic
 
 
+def _may_come_back(world: World, version: Version) -> bool:
+    """Return whether a version that served, or an older one, has pods."""
+    view, active = world.replica_set(version.digest), world.active
+    is_older = active is not None and (version.was_active or version.number < active.number)
+    is_warm = version.was_active and version.stage is not Stage.ARCHIVED
+    return is_older and (is_warm or (view is not None and view.replicas > 0))
+
+
+def is_closed(world: World, version: Version) -> bool:
+    """Return whether a contract has closed the way to a version, and nobody forces it (decision 114)."""
+    record, forced = world.record, world.record.override
+    is_open = version.digest == record.routing.traffic or (forced is not None and forced.to_digest == version.digest)
+    return bool(record.routing.traffic) and record.is_closed(version.digest) and not is_open
+
+
 def is_held_back(world: World, version: Version) -> bool:
-    """Return whether something keeps a version from its first pods."""
-    return awaits_confirmation(world, version) or awaits_jobs(world, version)
+    """Return whether something keeps a version from its pods."""
+    return awaits_confirmation(world, version) or awaits_jobs(world, version) or is_closed(world, version)
 
 
 def listeners(world: World, *types: HookType) -> Iterator[Hook]:

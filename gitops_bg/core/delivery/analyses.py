@@ -37,6 +37,7 @@ from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.statements import Cause
 
 JOBS, PRE, POST = AnalysisStage.BEFORE_PODS, AnalysisStage.PRE, AnalysisStage.POST
+SETTLED = AnalysisStage.AFTER_SETTLED
 
 
 # --- steps ---
@@ -69,7 +70,21 @@ def begin_runs(world: W, rounds: Rounds[W]) -> W:
     asks = asked.jobs or asked.before or asked.after
     for run in begun(asked, asked.of.coming()) if asks else ():
         world = _with_run(world, run, rounds)
-    return world
+    return _begin_contract(world, rounds)
+
+
+def _begin_contract(world: W, rounds: Rounds[W]) -> W:
+    """Close the way back first, in the same record: no Job of a contract runs while an older version can come back."""
+    asked = rounds(world)
+    plan, digest, last = asked.contract, asked.of.serving(), asked.analyses.run(SETTLED)
+    if plan is None or plan.unknown or asked.frozen or not digest or asked.of.is_contracted(digest):
+        return world
+    own = last if last is not None and last.digest == digest else None
+    if (own is not None and own.started_at is not None) or is_busy(asked, "") or asked.of.awaits_contract():
+        return world
+    attempt = asked.analyses.next_attempt_for(SETTLED, digest)
+    run = own or AnalysisRun(SETTLED, digest, asked.of.rollout(digest), attempt)
+    return _with_run(asked.of.closing(digest), _started(asked, run, plan, asked.serving), rounds)
 
 
 def await_verdict(world: W, digest: str, fallback: str, rounds: Rounds[W]) -> W:
@@ -120,18 +135,19 @@ def _conclude(world: W, run: AnalysisRun, rounds: Rounds[W]) -> W:
     if run.paused:
         return of.with_ledger_entry(Event.PAUSED, run.digest, reason)
     if run.phase is AnalysisPhase.SUCCESSFUL:
-        return _passed(of.with_ledger_entry(Event.ANALYSED, run.digest, reason), run, rounds)
-    if run.stage is not POST:
+        event = Event.CONTRACTED if run.stage is SETTLED else Event.ANALYSED
+        return _passed(of.with_ledger_entry(event, run.digest, reason), run, rounds)
+    if run.stage not in (POST, SETTLED):
         return of.stop(run.digest, Cause.JOB_FAILED if run.stage is JOBS else Cause.ANALYSIS_FAILED, reason)
-    if back := of.way_back(run):
+    if run.stage is POST and (back := of.way_back(run)):
         return of.go_back(back, Cause.ANALYSIS_FAILED, reason)
     return of.with_ledger_entry(Event.FAILED, run.digest, f"{reason}; there is nothing to go back to")
 
 
 def _passed(world: W, run: AnalysisRun, rounds: Rounds[W]) -> W:
     of = rounds(world).of
-    if run.stage is JOBS:
-        return of.prepared(run.digest)
+    if run.stage.is_job:
+        return of.prepared(run.digest) if run.stage is JOBS else of.contracted(run.digest)
     return of.release(run) if run.stage is POST else world
 
 
@@ -142,7 +158,9 @@ def kept(asked: Round[Subject]) -> Analyses:
     """Return the runs without those that nobody needs any more, and with those that begin anew."""
     analyses = asked.analyses
     for run in asked.analyses.runs:
-        if run.stage is JOBS:
+        if run.stage is SETTLED:
+            analyses = _kept_contract(asked, analyses, run)
+        elif run.stage is JOBS:
             analyses = _kept_jobs(asked, analyses, run)
         elif _is_stale(asked, run):
             analyses = analyses.without_run(run, asked.now)
@@ -167,6 +185,14 @@ def _kept_jobs(asked: Round[Subject], analyses: Analyses, run: AnalysisRun) -> A
         return analyses if run.bad or is_asked else analyses.without_run(run, asked.now)
     again = replace(restarted(run), rollout=rollout)
     return analyses.with_run(again, asked.now) if is_asked else analyses.without_run(run, asked.now)
+
+
+def _kept_contract(asked: Round[Subject], analyses: Analyses, run: AnalysisRun) -> Analyses:
+    """Return the runs with that of a contract as it is to be: what runs goes on, whatever serves by then."""
+    if run.running and run.started_at is not None:
+        return analyses
+    is_over = run.digest != asked.of.serving() or (asked.contract is None and run.phase is not AnalysisPhase.SUCCESSFUL)
+    return analyses.without_run(run, asked.now) if is_over else analyses
 
 
 def _has_not_begun(asked: Round[Subject], run: AnalysisRun) -> bool:
@@ -239,13 +265,16 @@ def _begun_jobs(asked: Round[Subject], digest: str) -> Iterator[AnalysisRun]:
 
 
 def _first_jobs(asked: Round[Subject], digest: str) -> AnalysisRun:
-    return AnalysisRun(JOBS, digest, asked.of.rollout(digest), asked.analyses.next_attempt_for(digest))
+    return AnalysisRun(JOBS, digest, asked.of.rollout(digest), asked.analyses.next_attempt_for(JOBS, digest))
 
 
 def is_busy(asked: Round[Subject], digest: str) -> bool:
-    """Return whether Jobs of another version run, which are not broken off."""
-    last = asked.analyses.run(JOBS)
-    return last is not None and last.digest != digest and last.running and last.started_at is not None
+    """Return whether Jobs of another version run, which are not broken off, or of a contract."""
+    return any(
+        run.running and run.started_at is not None and (run.stage is SETTLED or run.digest != digest)
+        for run in asked.analyses.runs
+        if run.stage.is_job
+    )
 
 
 def awaits_jobs(asked: Round[Subject], digest: str) -> bool:
@@ -302,7 +331,7 @@ def measured_now(asked: Round[Subject], run: AnalysisRun) -> Iterator[str]:
 def due(asked: Round[Subject]) -> tuple[MeasurementRequest, ...]:
     """Return the measurements to take now."""
     return tuple(
-        replace(request, version=asked.of.snapshot(run.digest)) if run.stage is JOBS else request
+        replace(request, version=asked.of.snapshot(run.digest)) if run.stage.is_job else request
         for run in _going_on(asked)
         for request in due_of(run, asked.epoch, asked.now)
     )
@@ -316,7 +345,7 @@ def moments(asked: Round[Subject]) -> Iterator[datetime]:
 def _going_on(asked: Round[Subject]) -> Iterator[AnalysisRun]:
     """Yield the runs that are measured: a suspension stops those that lead forward, never those that may lead back."""
     for run in asked.analyses.runs:
-        is_asked = run.stage is JOBS or asked.of.is_shown(run.digest)
+        is_asked = run.stage.is_job or asked.of.is_shown(run.digest)
         if run.stage is POST or (not asked.suspended and is_asked):
             yield run
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import wraps
 from typing import TypeVar
 
-from gitops_bg.core.delivery.analyses import JOBS, POST, PRE, awaits_jobs, found, is_busy, measured_now, serves
+from gitops_bg.core.delivery.analyses import JOBS, POST, PRE, SETTLED, awaits_jobs, found, is_busy, measured_now, serves
 from gitops_bg.core.delivery.subject import Round, Subject
 from gitops_bg.core.delivery.world import W
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisRun, ends_at, id_of
@@ -139,11 +139,27 @@ def jobs_before_pods(asked: Round[Subject], digest: str) -> GateResult | None:
     return GateResult(GateKind.JOB, False, f"{JOBS.called}: begins when its version may have pods")
 
 
+def contract(asked: Round[Subject], _: str = "") -> GateResult | None:
+    """Return how the contract of the version that serves stands; None where there is none."""
+    digest, run = asked.of.serving(), asked.analyses.run(SETTLED)
+    if asked.contract is None or not digest:
+        return None
+    own = run if run is not None and run.digest == digest and run.started_at is not None else None
+    if asked.of.is_contracted(digest):
+        return GateResult(GateKind.JOB, True, found(own) if own is not None else f"{SETTLED.called}: done")
+    if own is not None:
+        return _of_jobs(asked, own)
+    waits = asked.contract.unknown or asked.of.awaits_contract()
+    if not waits and is_busy(asked, ""):
+        waits = "until the Jobs that run have ended"
+    return GateResult(GateKind.JOB, False, f"{SETTLED.called}: waits {waits}" if waits else f"{SETTLED.called}: begins")
+
+
 def _of_jobs(asked: Round[Subject], run: AnalysisRun) -> GateResult:
     """Return the gate of Jobs that were started: how far they are, or how they failed."""
     if run.running:
         said = "; ".join(measured_now(asked, run)) or str(run)
-        return GateResult(GateKind.JOB, False, f"{JOBS.called}: {said}", remedy=logs_of(asked.of.owner(), run))
+        return GateResult(GateKind.JOB, False, f"{run.stage.called}: {said}", remedy=logs_of(asked.of.owner(), run))
     retry = f"gitops-bg retry {asked.key}"
     remedy = f"when its cause is gone, run it anew: {retry}; {logs_of(asked.of.owner(), run)}"
     reason = found(run)

@@ -11,6 +11,8 @@ promotion: all lead only to a version that served before and that nothing speaks
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.world import W, with_record
 from gitops_bg.core.model.analysis import AnalysisRun
+from gitops_bg.core.model.contract import Contract
+from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.journal import AwaitsPoll
 from gitops_bg.core.model.record import Delivery, Event, Record
 from gitops_bg.core.model.statements import Cause, Says, Statement
@@ -82,6 +84,18 @@ OPEN = WayBack()
 NEVER_SERVED = WayBack("never carried live traffic")
 
 
+def closed_by(record: Record, memory: LedgerMemory | None, digest: str) -> Contract | None:
+    """Return the contract that has closed the way back to a version, by the record, or by the ledger where that is
+    lost; None where none has.
+    """
+    if record.contract is not None:
+        return record.contract if record.is_closed(digest) else None
+    known = memory.contract if memory is not None else None
+    order = memory.active_digests if memory is not None else ()
+    is_older = known is not None and digest in order and known.digest in order
+    return known if is_older and known and order.index(digest) < order.index(known.digest) else None
+
+
 def can_roll_back_without_gates(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
     """Return whether traffic may go to ``version`` at once.
 
@@ -89,6 +103,8 @@ def can_roll_back_without_gates(record: Record, version: Version, *, by_name: bo
     `retry`, or by a promotion; a version that the agent chooses by itself must have served since. Pods and the age of
     the version are not considered.
     """
+    if record.contract is not None and record.is_closed(version.digest):
+        return WayBack(record.contract.why)
     return speaks_against(record, version.digest, by_name=by_name) if version.was_active else NEVER_SERVED
 
 

@@ -105,6 +105,18 @@ class Subject(Protocol):
         """Return whether the Jobs before the pods of a version have succeeded."""
         ...
 
+    def serving(self) -> str:
+        """Return the version that serves; empty where none does."""
+        ...
+
+    def awaits_contract(self) -> str:
+        """Return what the contract of the version that serves waits for, in words; empty where it may begin."""
+        ...
+
+    def is_contracted(self, digest: str, /) -> bool:
+        """Return whether the contract of a version has succeeded."""
+        ...
+
     def owner(self) -> AppOrGroup:
         """Return whose Jobs they are."""
         ...
@@ -228,6 +240,14 @@ class ActingSubject(AskingSubject, Protocol[W_co]):
         """Leave the version that serves."""
         ...
 
+    def closing(self, digest: str, /) -> W_co:
+        """Close the way back to every version that is older than this one."""
+        ...
+
+    def contracted(self, digest: str, /) -> W_co:
+        """Note that the contract of a version has succeeded."""
+        ...
+
     def prepared(self, digest: str, /) -> W_co:
         """Note that the Jobs before the pods of a version have succeeded."""
         ...
@@ -277,6 +297,8 @@ class Round(Generic[S_co]):
     """What was measured, likewise."""
     jobs: MeasurementPlan | None = None
     """The Jobs before the first pod of a version; None: none."""
+    contract: MeasurementPlan | None = None
+    """The Jobs once no older version can come back; None: none."""
     problems: tuple[Problem, ...] = ()
     """The mistakes in its files."""
     main: MainRead = MainRead()
@@ -298,8 +320,8 @@ class Round(Generic[S_co]):
 
     def plan(self, stage: AnalysisStage) -> MeasurementPlan | None:
         """Return what is measured in a stage."""
-        if stage is AnalysisStage.BEFORE_PODS:
-            return self.jobs
+        if stage.is_job:
+            return self.jobs if stage is AnalysisStage.BEFORE_PODS else self.contract
         return self.before if stage is AnalysisStage.PRE else self.after
 
     def analysis_of(self, digest: str) -> AnalysisRun | None:

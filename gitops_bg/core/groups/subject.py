@@ -217,6 +217,18 @@ class GroupSubject:
         """Return the same."""
         return True
 
+    def serving(self) -> str:
+        """Return nothing: a group has no contract of its own."""
+        return ""
+
+    def awaits_contract(self) -> str:
+        """Return the same."""
+        return ""
+
+    def is_contracted(self, _: str) -> bool:
+        """Return the same."""
+        return False
+
     def owner(self) -> AppOrGroup:
         """Return the group."""
         return self.world.key
@@ -389,6 +401,14 @@ class ActingGroup(GroupSubject):
         """Begin the way back, and put what served on hold."""
         active = self.world.record.state.only(VersionStage.ACTIVE)
         return leave_version(self.world, active, version_in(to), cause, reason, by)
+
+    def closing(self, _: str) -> GroupWorld:
+        """Change nothing: a group has no contract of its own."""
+        return self.world
+
+    def contracted(self, _: str) -> GroupWorld:
+        """Change nothing, as well."""
+        return self.world
 
     def prepared(self, _: str) -> GroupWorld:
         """Change nothing: a group has no Jobs of its own."""

@@ -29,11 +29,19 @@ class AnalysisStage(StrEnum):
     BEFORE_PODS = "before-pods"
     PRE = "pre"
     POST = "post"
+    AFTER_SETTLED = "after-settled"
 
     @property
     def called(self) -> str:
         """The name of the analysis in a sentence."""
-        return "Job before the pods" if self is AnalysisStage.BEFORE_PODS else f"{self.value}-promotion analysis"
+        if self.is_job:
+            return "Job before the pods" if self is AnalysisStage.BEFORE_PODS else "contract"
+        return f"{self.value}-promotion analysis"
+
+    @property
+    def is_job(self) -> bool:
+        """Whether it is no analysis, but Jobs that run once for a version."""
+        return self in (AnalysisStage.BEFORE_PODS, AnalysisStage.AFTER_SETTLED)
 
 
 class AnalysisPhase(StrEnum):
@@ -272,7 +280,7 @@ def with_measurement(run: AnalysisRun, epoch: str, measured: MeasurementResult) 
 def id_of(run: AnalysisRun, epoch: str, one: MetricRun) -> MeasurementId:
     """Return the id of the next measurement of a metric."""
     begun = int(run.started_at.timestamp()) if run.started_at else 0
-    digest = run.digest if run.stage is AnalysisStage.BEFORE_PODS else ""
+    digest = run.digest if run.stage.is_job else ""
     return MeasurementId(epoch, run.rollout, run.stage, run.attempt, one.metric.name, one.index, begun, digest)
 
 
@@ -417,7 +425,7 @@ class Analyses:
 
     def newest(self) -> AnalysisRun | None:
         """Return the last analysis of all, or None; of one rollout that after promotion. Jobs before pods are none."""
-        measured = (run for run in self.runs if run.stage is not AnalysisStage.BEFORE_PODS)
+        measured = (run for run in self.runs if not run.stage.is_job)
         return max(measured, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
 
     def next_attempt(self, stage: AnalysisStage, rollout: int) -> int:
@@ -425,12 +433,12 @@ class Analyses:
         runs = (run for run in (*self.runs, *self.past) if (run.stage, run.rollout) == (stage, rollout))
         return 1 + max((run.attempt for run in runs), default=0)
 
-    def next_attempt_for(self, digest: str) -> int:
-        """Return the attempt of Jobs that begin now before the pods of a version: one more than those that are known,
-        whatever the rollout.
+    def next_attempt_for(self, stage: AnalysisStage, digest: str) -> int:
+        """Return the attempt of Jobs of a version that begin now: one more than those that are known, whatever the
+        rollout.
         """
-        runs = (run for run in (*self.runs, *self.past) if run.digest == digest)
-        return 1 + max((run.attempt for run in runs if run.stage is AnalysisStage.BEFORE_PODS), default=0)
+        runs = (run for run in (*self.runs, *self.past) if (run.stage, run.digest) == (stage, digest))
+        return 1 + max((run.attempt for run in runs), default=0)
 
     def with_run(self, run: AnalysisRun, now: datetime) -> "Analyses":
         """Return these with a run as the last of its stage; the one that it replaces is a past one then."""

@@ -8,6 +8,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.proven import EnvironmentInput, ProvenRelease
 from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.contract import Contract
 from gitops_bg.core.model.journal import NO_JOURNAL, NO_LOOKS, Journal, PollCount
 from gitops_bg.core.model.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.policy_facts import PolicyInput
@@ -104,6 +105,8 @@ class LedgerMemory:
     """Of a group: the version before, which was kept warm."""
     proven: tuple[ProvenRelease, ...] = ()
     """The releases that were proven here."""
+    contract: Contract | None = None
+    """As of a `Record`."""
 
 
 @dataclass(frozen=True, slots=True)

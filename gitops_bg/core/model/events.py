@@ -97,6 +97,11 @@ EVENTS: Mapping[Event, EventRow] = {
         verb="is not restarted after all", sentence="the restart was cancelled", reason="RestartCancelled"
     ),
     Event.ANALYSED: EventRow(kinds=BOTH, verb="was analysed", sentence="{to} passed its analysis", reason="Analysed"),
+    Event.CONTRACTED: EventRow(
+        verb="closes the way back to older versions",
+        sentence="no version older than {to} can come back, but by force",
+        reason="Contracted",
+    ),
     Event.SKIPPED: EventRow(
         verb="skips pause and analyses", sentence="{to} goes on without its checks", reason="Skipped"
     ),

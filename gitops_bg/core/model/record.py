@@ -13,6 +13,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.proven import Proving
 from gitops_bg.core.model.analysis import Analyses, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.contract import Contract
 from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage
 from gitops_bg.core.model.main import NO_MAIN, Main
 from gitops_bg.core.model.statements import (
@@ -80,6 +81,7 @@ class Event(StrEnum):
     TAKEN_OVER = "taken-over"
     PROVEN = "proven"
     ENTERED = "entered"
+    CONTRACTED = "contracted"
 
 
 class SwitchKind(StrEnum):
@@ -473,6 +475,8 @@ class Record(Delivery):
     git: SeenInGit = SeenInGit()
     last_read: LastRead = LastRead()
     proving: Proving = Proving()
+    contract: Contract | None = None
+    """The newest version whose contract may have begun: no older one comes back but by force."""
     adopted: Adopted | None = None
     """What served before the agent did; None where nothing was taken over."""
     release: str = ""
@@ -518,6 +522,10 @@ class Record(Delivery):
         """Return whether ``digest`` was first promoted before ``other``; both must have served."""
         order = self.routing.activations
         return digest in order and other in order and order.index(digest) < order.index(other)
+
+    def is_closed(self, digest: str) -> bool:
+        """Return whether a contract has closed the way back to a digest."""
+        return self.contract is not None and self.came_before(digest, self.contract.digest)
 
     def with_version(self, changed: Version) -> "Record":
         """Return a copy in which ``changed`` replaces the version with its digest, or is added."""

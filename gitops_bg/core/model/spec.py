@@ -297,3 +297,5 @@ class AppSpec:
     """The environment that it is in; empty where the repository has none."""
     before_pods: MeasurementPlan | None = None
     """The Jobs that must succeed before a version gets its first pod, once for each version."""
+    after_settled: MeasurementPlan | None = None
+    """The Jobs that run once for each version that serves, when no older one can come back."""

@@ -299,6 +299,8 @@ class Version:
     """The release that it serves; None where the repository has no environments."""
     prepared: bool = False
     """Its Jobs before the pods have succeeded (``spec.jobs.beforePods``): they run no more."""
+    contracted: bool = False
+    """So have its Jobs after settling (``spec.jobs.afterSettled``)."""
 
     @property
     def digest(self) -> str:

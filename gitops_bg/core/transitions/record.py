@@ -258,6 +258,7 @@ def _recalled(world: World) -> World:
         routing=replace(record.routing, activations=(*known, *record.routing.activations)),
         git=replace(record.git, primary_by=record.git.primary_by or memory.primary_by),
         proving=replace(record.proving, proven=record.proving.proven or memory.proven),
+        contract=record.contract or memory.contract,
         versions=tuple(_served(world, each) if each.digest in known else each for each in record.versions),
     )
     return world.with_record(record)

@@ -19,6 +19,7 @@ from gitops_bg.core.delivery.holds import can_roll_back_without_gates
 from gitops_bg.core.delivery.subject import Round, steps_for
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.analysis import Analyses, AnalysisRun
+from gitops_bg.core.model.contract import Contract
 from gitops_bg.core.model.hooks import HookRun, HookType
 from gitops_bg.core.model.main import away
 from gitops_bg.core.model.observed import Request
@@ -95,6 +96,20 @@ class ActingApp(AppSubject):
     def go_back(self, to: str, cause: Cause, reason: str, by: str = "") -> World:
         """Send traffic there at once; the hold follows with the switch."""
         return override(self.world, self._version(to), cause=cause, reason=reason, by=by)
+
+    def closing(self, digest: str) -> World:
+        """Close it for good: the contract of a version that is older changes nothing of that."""
+        record, version = self.world.record, self._version(digest)
+        if record.contract is not None and (record.contract.digest == digest or record.is_closed(digest)):
+            return self.world
+        world = self.world.with_record(replace(record, contract=Contract(digest, version.name, self.world.now)))
+        reason = "no older version can come back, but by force: its contract begins"
+        return world.with_ledger_entry_of(Event.CONTRACTED, digest, reason=reason)
+
+    def contracted(self, digest: str) -> World:
+        """Its Jobs run no more."""
+        version = self.world.record.version(digest)
+        return self.world.with_version(replace(version, contracted=True)) if version else self.world
 
     def prepared(self, digest: str) -> World:
         """Its pods may come up."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gitops_bg.core.checks.pods import may_still_serve, waits_for_room
 from gitops_bg.core.checks.sizes import RECHECK, PodGroup, is_old, may_go_on, refused_pods, serves
 from gitops_bg.core.checks.versions import is_live, next_color, warm_until
-from gitops_bg.core.delivery.analyses import POST
+from gitops_bg.core.delivery.analyses import POST, SETTLED
 from gitops_bg.core.delivery.holds import lift_others, put_hold
 from gitops_bg.core.foreign_json import tag_of
 from gitops_bg.core.model.analysis import AnalysisRun, restarted
@@ -126,7 +126,10 @@ def paused_versions(world: World) -> tuple[str, ...]:
 
 def retry_live(world: World, version: Version, by: str, commit: str) -> World:
     """Retry the serving version: a new, numbered rollout that only has to pass the run after promotion."""
-    run = world.record.run(POST)
+    run, contract = world.record.run(POST), world.record.run(SETTLED)
+    if contract is not None and contract.digest == version.digest and (contract.bad or contract.paused):
+        world = _with_run(world, restarted(contract))
+        return world.with_ledger_entry(Event.RETRIED, to=version, by=by, commit=commit)
     if run is None or not run.paused or run.digest != version.digest:
         return world
     retried = replace(version, rollout=world.record.rollout + 1, rollout_started_at=world.now)

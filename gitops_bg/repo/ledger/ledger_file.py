@@ -15,6 +15,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.core.groups.model import VersionStage, version_number
 from gitops_bg.core.groups.record import GroupRecord
+from gitops_bg.core.model.contract import Contract
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.statements import ANSWERS, Cause, Hold, Says, Statement, Statements, holds, unwanted
@@ -184,6 +185,8 @@ class SubjectState:
     """Of a group: the version before, which is kept warm."""
     proven: tuple[ProvenRelease, ...] = ()
     """The releases that are proven in this cluster, oldest first: later environments take them in by that."""
+    contract: Contract | None = None
+    """As of a `Record`: of what ``served``, it and what came later may still come back."""
 
     @property
     def holds(self) -> tuple[Hold, ...]:
@@ -238,6 +241,7 @@ class LedgerDocument:
             self._believed(state.active),
             self._believed(state.legacy),
             state.proven,
+            state.contract,
         )
 
     def _believed(self, version: VersionState | None) -> str:
@@ -280,6 +284,7 @@ def _of_app(record: Record) -> SubjectState:
         served=record.routing.activations,
         primary_by=record.git.primary_by,
         proven=record.proving.proven,
+        contract=record.contract,
     )
 
 
@@ -318,6 +323,7 @@ def render(document: LedgerDocument) -> bytes:
         "sequence": document.position.sequence,
         "statements": [_statement_json(each) for each in state.statements],
         **({"proven": [to_json(each) for each in state.proven]} if state.proven else {}),
+        **({"contract": to_json(state.contract)} if state.contract else {}),
     }
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode(errors="replace")
 
@@ -336,6 +342,7 @@ def parse(text: bytes) -> LedgerDocument:
             served=tuple(_text(version) for version in value["served"]),
             primary_by=_text(value["primaryBy"]),
             proven=tuple(from_json(ProvenRelease, each) for each in value.get("proven", ())),
+            contract=from_json(Contract, value["contract"]) if value.get("contract") else None,
         )
         history = tuple(_published(entry) for entry in value["history"])
         position = Position(_text(value["epoch"]), _number(value["sequence"]))

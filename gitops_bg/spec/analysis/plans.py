@@ -41,6 +41,8 @@ class Plans:
     problems: tuple[Problem, ...] = ()
     jobs: MeasurementPlan | None = None
     """The Jobs before the pods of a version."""
+    contract: MeasurementPlan | None = None
+    """The Jobs once no older version can come back."""
 
 
 def plans_of(app: AppKey, spec: models.AppFields, document: Document, library: Library) -> Plans:
@@ -57,8 +59,10 @@ def unknown_plans(spec: models.AppFields, reason: str) -> Plans:
     """Return the plans of an app whose templates cannot be read."""
     blue_green = spec.strategy.blue_green
     before = unknown_plan(blue_green.pre_promotion_analysis, reason) or unknown_plan(spec.analysis, reason)
-    jobs = MeasurementPlan(unknown=reason) if spec.jobs and spec.jobs.before_pods else None
-    return Plans(before, unknown_plan(blue_green.post_promotion_analysis, reason), jobs=jobs)
+    unknown, asked = MeasurementPlan(unknown=reason), spec.jobs
+    jobs = unknown if asked and asked.before_pods else None
+    contract = unknown if asked and asked.after_settled else None
+    return Plans(before, unknown_plan(blue_green.post_promotion_analysis, reason), jobs=jobs, contract=contract)
 
 
 def unknown_plan(block: Analysis | FlaggerAnalysis | None, reason: str) -> MeasurementPlan | None:

@@ -8,7 +8,6 @@ from dataclasses import field, replace
 from typing import Any
 
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.model.analysis import MeasurementPlan
 from gitops_bg.core.model.desired import Primary, Problem, Target
 from gitops_bg.core.model.digest import with_configuration
 from gitops_bg.core.model.hooks import Hook
@@ -74,6 +73,7 @@ from gitops_bg.spec.manifests.configuration import (
 )
 from gitops_bg.spec.manifests.jobs import (
     JobFolder,
+    NamedFile,
     check_references,
     named_files,
     plan_of,
@@ -438,18 +438,21 @@ class _Folder:
         plans = plans_of(self.app, model, document, self.library)
         self.templates = plans.templates
         self.problems.extend(plans.problems)
-        return replace(plans, jobs=self._jobs(document, model))
+        written, place = model.jobs, ("spec", "jobs")
+        before = named_files(written.before_pods if written else None, (*place, "beforePods"))
+        after = named_files(written.after_settled if written else None, (*place, "afterSettled"))
+        problems = self._read_jobs(document, model, [*before, *after])
+        return replace(plans, jobs=plan_of(before, self.jobs, problems), contract=plan_of(after, self.jobs, problems))
 
-    def _jobs(self, document: Document, model: models.AppFields) -> MeasurementPlan | None:
-        """Return the Jobs before the pods of a version. A plan that cannot be made says so: no pod comes without."""
-        files = named_files(model.jobs.before_pods if model.jobs else None, ("spec", "jobs", "beforePods"))
+    def _read_jobs(self, document: Document, model: models.AppFields, files: list[NamedFile]) -> tuple[Problem, ...]:
+        """Read the Jobs that app.yaml names, each once."""
         if not files:
-            return None
+            return ()
         folder = JobFolder(self.app, document, model.target, self.folder, self.files.keys(), self._document)
         self.jobs, problems = read_jobs(folder, files)
         self.job_files = tuple(each.name for each in files if each.name != model.target)
         self.problems.extend(problems)
-        return plan_of(files, self.jobs, problems)
+        return problems
 
     def _alerts(self, document: Document, model: models.AppFields) -> tuple[Hook, ...]:
         alerts = alerts_of(self.app, model.alerts, document, self.alerting, self._path(model.target))

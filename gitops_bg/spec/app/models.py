@@ -191,6 +191,11 @@ class JobsFields(Model):
         description="Files of the app's folder with a Job each, which must be complete before a new version gets its "
         "first pod. A container without an image has that of the target. Not for the way back.",
     )
+    after_settled: Files | None = Field(
+        None,
+        description="Files with a Job each, which run once for each version that serves, when it has proven itself and "
+        "no older version has pods. From then on no older version comes back, but by force.",
+    )
 
 
 class RollbackWindow(Model):

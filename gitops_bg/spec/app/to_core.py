@@ -86,6 +86,7 @@ def to_core(
         adopt=spec.adopt,
         release=spec.release,
         before_pods=plans.jobs,
+        after_settled=plans.contract,
     )
 
 

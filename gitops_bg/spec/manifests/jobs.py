@@ -192,16 +192,21 @@ def check_references(
         yield document.problem(_TEMPLATE, message, remedy)
 
 
-def plan_of(files: Sequence[NamedFile], found: Mapping[str, Document], problems: Sequence[Problem]) -> MeasurementPlan:
+def plan_of(
+    files: Sequence[NamedFile], found: Mapping[str, Document], problems: Sequence[Problem]
+) -> MeasurementPlan | None:
     """Return what is measured by running these Jobs: each once, and good if it is complete. Where one has a problem,
     the plan says so, and no pod comes without it.
 
     An error, as that a quota refuses it, is no verdict: it is tried again until somebody says otherwise.
+    None where no file is named.
     """
+    if not files:
+        return None
     broken = [each.name for each in files if each.name not in found]
     if problems or broken:
         return MeasurementPlan(unknown=str(problems[0]) if problems else f"{broken[0]} cannot be used")
-    return MeasurementPlan(tuple(map(_metric, found.values())))
+    return MeasurementPlan(tuple(_metric(found[each.name]) for each in files))
 
 
 def _metric(document: Document) -> Metric:

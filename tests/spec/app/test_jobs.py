@@ -65,7 +65,26 @@ def test_several_run_in_the_order_of_the_list() -> None:
 def test_an_app_without_jobs_has_no_plan() -> None:
     config = load(app_with())
     assert config.spec is not None
-    assert config.spec.before_pods is None
+    assert (config.spec.before_pods, config.spec.after_settled) == (None, None)
+
+
+def test_contracts_are_read_alike_and_no_job_is_both() -> None:
+    contract = JOB.replace("web-expand", "web-contract")
+    both = load(
+        app_with("jobs: {beforePods: [expand.yaml], afterSettled: [contract.yaml]}"), expand=JOB, contract=contract
+    )
+    assert complaints(both) == []
+    assert both.spec is not None
+    assert both.spec.after_settled is not None
+    assert [metric.name for metric in both.spec.after_settled.metrics] == ["web-contract"]
+    assert [metric.name for metric in plan(both).metrics] == ["web-expand"]
+    assert complaints(load(app_with("jobs: {beforePods: [expand.yaml], afterSettled: [expand.yaml]}"), expand=JOB)) == [
+        "app.yaml:8: spec.jobs.afterSettled[0]: expand.yaml is named twice (name a file of its own for each Job)"
+    ]
+    broken = load(app_with("jobs: {afterSettled: [contract.yaml]}"))
+    assert broken.spec is not None
+    assert broken.spec.after_settled is not None
+    assert broken.spec.after_settled.unknown
 
 
 REFUSED = {
