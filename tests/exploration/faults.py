@@ -232,7 +232,7 @@ APP_FAULTS = (
     Fault(
         "a bad analysis before promotion aborts nothing",
         "delivery.analyses",
-        "        return of.stop(run.digest, Cause.ANALYSIS_FAILED, reason)",
+        "        return of.stop(run.digest, cause, reason)",
         "        return world",
         "automatic with analyses",
         3,

@@ -232,6 +232,8 @@ class Books(NamedTuple):
     """Main when an operator asked for something last."""
     expect: tuple[str, ...] | None = None
     """What must come of a revert: the version that is to be live in the end; and the words for it."""
+    prepared: frozenset[str] = frozenset()
+    """Versions whose Jobs before their pods have ended well."""
 
 
 class State(NamedTuple):

@@ -137,8 +137,9 @@ def _conclude(world: W, run: AnalysisRun, rounds: Rounds[W]) -> W:
     if run.phase is AnalysisPhase.SUCCESSFUL:
         event = Event.CONTRACTED if run.stage is SETTLED else Event.ANALYSED
         return _passed(of.with_ledger_entry(event, run.digest, reason), run, rounds)
+    cause = Cause.JOB_FAILED if run.stage is JOBS else Cause.ANALYSIS_FAILED
     if run.stage not in (POST, SETTLED):
-        return of.stop(run.digest, Cause.JOB_FAILED if run.stage is JOBS else Cause.ANALYSIS_FAILED, reason)
+        return of.stop(run.digest, cause, reason)
     if run.stage is POST and (back := of.way_back(run)):
         return of.go_back(back, Cause.ANALYSIS_FAILED, reason)
     return of.with_ledger_entry(Event.FAILED, run.digest, f"{reason}; there is nothing to go back to")

@@ -46,8 +46,8 @@ ADOPTION_FAULTS = (
     Fault(
         "what was released keeps its pods",
         "checks.sizes",
-        "wanted = 0 if is_released(world) or leak_to(world, version)",
-        "wanted = 0 if leak_to(world, version)",
+        "kept_at_none = is_released(world) or leak_to(world, version)",
+        "kept_at_none = bool(leak_to(world, version))",
         "adopted: on its way back",
         3,
     ),

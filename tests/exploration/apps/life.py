@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.actions import Action, CommitPrimary, GitAction, PublishLedger
+from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
@@ -72,7 +73,8 @@ class Life(Resting[State]):
         self._gone_back: set[tuple[int, int]] = set()
         self._ends: dict[object, tuple[object, State]] = {}
         strategy = rules.spec.strategy
-        self._measures = bool(strategy.pre_promotion_analysis or strategy.post_promotion_analysis)
+        asks = strategy.pre_promotion_analysis, strategy.post_promotion_analysis, rules.spec.before_pods
+        self._measures = any(asks)
         """Else nothing is ever due to be measured, and nobody need ask."""
 
     @property
@@ -438,10 +440,15 @@ class Life(Resting[State]):
 
     def act(self, state: State, who: str, verdict: str = "") -> State | None:
         """A whole pass."""
-        if verdict and not self._outcome(state, who).measures:
+        measures = self._outcome(state, who).measures if verdict else ()
+        if verdict and not measures:
             return None
         if self.agent(state, who).halted:
             return None
+        if verdict == "Successful" and self.rules.spec.before_pods:
+            tags = frozenset(tag_of(each.id.digest) for each in measures if each.id.stage is AnalysisStage.BEFORE_PODS)
+            books = self.books(state)
+            state = self.with_books(state, books._replace(prepared=books.prepared | tags))
         return self._pass(state, who, self.agent(state, who), None, verdict=verdict)
 
     def die(self, state: State, who: str, writes: int) -> State | None:
@@ -594,6 +601,8 @@ class Life(Resting[State]):
             if done is None:
                 break
             newest = main[-1] if main else None
+            if self.rules.spec.before_pods:
+                promises.prepared(cluster, done, books)
             books = promises.acted(
                 action, cluster, done, books, record, newest, main, self._said_since(state, agent) | self._meant(state)
             )

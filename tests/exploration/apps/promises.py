@@ -205,6 +205,14 @@ def acted(
     return books
 
 
+def prepared(before: Cluster, after: Cluster, books: Books) -> None:
+    """No pod of a version comes before its Jobs have ended well; one that served comes back without them."""
+    for one in after.sets:
+        was = before.pods(one.tag)
+        if one.replicas > (was.replicas if was else 0) and one.tag not in books.prepared | set(books.served):
+            raise broken(f"pods of {one.tag}, whose Jobs have not succeeded")
+
+
 def _switched(  # one promise after the other
     action: act.SwitchTraffic,
     before: Cluster,
