@@ -186,7 +186,7 @@ class AppSubject:
         return self.world.record.held(digest)
 
     def lift(self, hold: Hold) -> str:
-        """Another version is another digest. What failed before it had pods may run anew."""
+        """Say how the hold ends: another version is another digest, and what failed before it had pods may run anew."""
         run = self.world.record.run(AnalysisStage.BEFORE_PODS)
         if hold.cause is Cause.JOB_FAILED and run is not None and run.digest == hold.digest:
             app = self.world.spec.app

@@ -11,11 +11,10 @@ promotion: all lead only to a version that served before and that nothing speaks
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.world import W, with_record
 from gitops_bg.core.model.analysis import AnalysisRun
-from gitops_bg.core.model.contract import Contract
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.journal import AwaitsPoll
 from gitops_bg.core.model.record import Delivery, Event, Record
-from gitops_bg.core.model.statements import Cause, Says, Statement
+from gitops_bg.core.model.statements import Cause, Contract, Says, Statement
 from gitops_bg.core.model.version import Version, short
 
 

@@ -8,11 +8,10 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.proven import EnvironmentInput, ProvenRelease
 from gitops_bg.core.foreign_text import printable
 from gitops_bg.core.model.auxiliary import AppRoute, Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.contract import Contract
 from gitops_bg.core.model.journal import NO_JOURNAL, NO_LOOKS, Journal, PollCount
 from gitops_bg.core.model.main import Knowledge, Main, MainRead
 from gitops_bg.core.model.policy_facts import PolicyInput
-from gitops_bg.core.model.statements import Statements
+from gitops_bg.core.model.statements import Contract, Statements
 from gitops_bg.core.model.version import NOT_STORED, ReleaseId, ServicePorts, Snapshot, Source
 
 

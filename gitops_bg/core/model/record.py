@@ -13,10 +13,10 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.proven import Proving
 from gitops_bg.core.model.analysis import Analyses, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
-from gitops_bg.core.model.contract import Contract
 from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage
 from gitops_bg.core.model.main import NO_MAIN, Main
 from gitops_bg.core.model.statements import (
+    Contract,
     Hold,
     Override,
     Statement,

@@ -19,13 +19,12 @@ from gitops_bg.core.delivery.holds import can_roll_back_without_gates
 from gitops_bg.core.delivery.subject import Round, steps_for
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.analysis import Analyses, AnalysisRun
-from gitops_bg.core.model.contract import Contract
 from gitops_bg.core.model.hooks import HookRun, HookType
 from gitops_bg.core.model.main import away
 from gitops_bg.core.model.observed import Request
 from gitops_bg.core.model.record import Event, HookState, OperatorState, SwitchKind
 from gitops_bg.core.model.spec import OnExpire
-from gitops_bg.core.model.statements import Cause
+from gitops_bg.core.model.statements import Cause, Contract
 from gitops_bg.core.model.version import Stabilization, Version
 from gitops_bg.core.transitions.decisions import abort_rollout, override
 from gitops_bg.core.transitions.journal import ANSWERS
@@ -107,12 +106,12 @@ class ActingApp(AppSubject):
         return world.with_ledger_entry_of(Event.CONTRACTED, digest, reason=reason)
 
     def contracted(self, digest: str) -> World:
-        """Its Jobs run no more."""
+        """Note that: its Jobs run no more."""
         version = self.world.record.version(digest)
         return self.world.with_version(replace(version, contracted=True)) if version else self.world
 
     def prepared(self, digest: str) -> World:
-        """Its pods may come up."""
+        """Note that: its pods may come up."""
         return self.world.with_version(replace(self._version(digest), prepared=True))
 
     def release(self, run: AnalysisRun) -> World:

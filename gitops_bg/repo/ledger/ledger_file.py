@@ -15,10 +15,9 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.core.groups.model import VersionStage, version_number
 from gitops_bg.core.groups.record import GroupRecord
-from gitops_bg.core.model.contract import Contract
 from gitops_bg.core.model.desired import LedgerMemory
 from gitops_bg.core.model.record import LedgerEntry, Record
-from gitops_bg.core.model.statements import ANSWERS, Cause, Hold, Says, Statement, Statements, holds, unwanted
+from gitops_bg.core.model.statements import ANSWERS, Cause, Contract, Hold, Says, Statement, Statements, holds, unwanted
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, ReleaseId, Stage, SubjectKind, Version
 from gitops_bg.repo.settings import is_app
 from gitops_bg.spec.codec import from_json, to_json
