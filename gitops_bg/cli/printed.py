@@ -25,7 +25,7 @@ _VERBS: dict[str, Any] = {
     "status": apps.StatusJson,
     "explain": apps.ExplanationJson,
     "plan": groups.PlanJson,
-    "diff": apps.DiffJson,
+    "diff": apps.DiffJson | apps.EnvironmentsDiffJson,
     "history": apps.HistoryJson | apps.OverridesJson,
     "fleet": apps.FleetJson,
     "environments": environments.EnvironmentsJson,

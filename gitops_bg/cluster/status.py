@@ -140,6 +140,7 @@ def status_of(generation: int, live: Object, decision: Decision, now: datetime) 
         observed_generation=generation,
         phase=str(decision.phase),
         message=_message(decision),
+        environment=decision.environment or None,
         commit=named.source.commit if named else None,
         target=_named(decision.target),
         primary=_named(decision.primary),
@@ -266,6 +267,7 @@ def _summary(version: Version | None) -> shown.VersionStatus | None:
         digest=version.digest,
         commit=version.source.commit,
         image=", ".join(_images(version)),
+        release=version.release.name if version.release else None,
     )
 
 

@@ -239,6 +239,7 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
         calls=_calls(world) if world.spec.strategy.hooks else (),
         measurements=analyses.due(round_of(world)) if world.record.analyses.runs else (),
         pull=world.observed.git.pull,
+        environment=world.spec.environment,
     )
 
 

@@ -58,6 +58,8 @@ class VersionStatus(StatusPart, frozen=True):
     """The commit that brought it."""
     image: str | None = None
     """The images of its containers."""
+    release: str | None = None
+    """The release that it is of, in an environment: r12."""
 
 
 class NamedStatus(StatusPart, frozen=True):
@@ -227,6 +229,8 @@ class Status(TopStatus, frozen=True):
     """The state of the app, in one word."""
     message: str | None = None
     """The sentence that explains the phase."""
+    environment: str | None = None
+    """The environment of the repository that the app is in."""
     commit: str | None = None
     """The commit of the candidate, or else of the active version."""
     target: NamedStatus | None = None

@@ -42,6 +42,10 @@ class Row:
     """What the active version is."""
     demands: tuple[Condition, ...] = ()
     """The conditions that demand an action of somebody."""
+    environment: str = ""
+    """The environment of the repository that it is in; empty where that has none."""
+    release: str = ""
+    """The release that the active version is of, in an environment."""
     branch: str = ""
     """The branch that is followed; empty where the live object does not say."""
     active_name: str = ""
@@ -71,6 +75,8 @@ class Row:
             "PULL REQUEST": self.pull_request,
             "AGE": age(self.created, now),
             "PROMOTION": self.promotion,
+            "ENVIRONMENT": self.environment,
+            "RELEASE": self.release,
         }
 
     @property
@@ -112,6 +118,8 @@ def row_of(body: Mapping[str, Any]) -> Row:
         active_name=active.name or "",
         candidate_name=candidate.name or "",
         demands=tuple(demanded(key, conditions_of(status))),
+        environment=status.environment or "",
+        release=active.release or "",
         branch=branch_of(metadata),
     )
 

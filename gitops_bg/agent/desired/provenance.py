@@ -193,11 +193,31 @@ class Journals:
 
     def _suspension(self, subject: AppOrGroup, commit: str) -> tuple[Entry, ...]:
         """Return who suspended it, or ended that."""
-        path = self._repository.path_of(subject, _FILES[subject.kind][0])
         try:
-            return self._kept(subject, SuspensionChanged, commit, lambda: self._suspended(path, commit))
+            return self._kept(
+                subject,
+                SuspensionChanged,
+                commit,
+                lambda: self._suspended(self._path_saying(subject, "suspend", commit), commit),
+            )
         except GitopsBgError:
             return (Entry(_UNKNOWN, SuspensionChanged()),)
+
+    def _path_saying(self, subject: AppOrGroup, field: str, commit: str) -> str:
+        """Return the file that says a field of a subject: of an app in an environment its own one there, unless only
+        the shared one has it.
+        """
+        path = self._repository.path_of(subject, _FILES[subject.kind][0])
+        if not isinstance(subject, AppKey) or not self._repository.places.environment_of(subject):
+            return path
+        shared = f"{self._repository.places.folder(subject)}/{APP_FILE}"
+        return shared if self._says(shared, field, commit) and not self._says(path, field, commit) else path
+
+    def _says(self, path: str, field: str, commit: str) -> bool:
+        content = self._repository.text_file(path, commit)
+        document, _ = read_one(path, content) if isinstance(content, bytes) else (None, ())
+        spec = document.value.get("spec") if document is not None else None
+        return isinstance(spec, dict) and field in spec
 
     def _suspended(self, path: str, commit: str) -> tuple[Entry, ...]:
         asked: list[Any] = []
@@ -230,7 +250,7 @@ class Journals:
 
     def _retried(self, subject: AppOrGroup, since: int, now: Retry, commit: str) -> tuple[Entry, ...]:
         file, model = _FILES[subject.kind]
-        path, asked = self._repository.path_of(subject, file), list[Retry | None]()
+        path, asked = self._path_saying(subject, "retry", commit), list[Retry | None]()
 
         def enough(content: bytes | None) -> bool:
             retry = retry_in(content, file, model) if content is not None else Retry("", 0)

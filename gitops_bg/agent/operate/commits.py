@@ -22,6 +22,7 @@ from gitops_bg.repo.write.commits import Requester
 from gitops_bg.repo.write.main_branch import Edit, Edited, EditOrNew
 from gitops_bg.spec.app.layout import APP_FILE, Places, member_of
 from gitops_bg.spec.app.to_core import suspension_in
+from gitops_bg.spec.environments.home import implied_own
 from gitops_bg.spec.manifests.edit import set_retry, set_suspend
 from gitops_bg.spec.manifests.members import implied_app
 
@@ -116,12 +117,18 @@ def app_file(repository: Repository, app: AppKey) -> str:
 def _of_app_file(repository: Repository, app: AppKey, edit: Edit) -> EditOrNew | None:
     """Return the edit of an app.yaml; None where nothing changes.
 
-    A member of a release group that has no such file gets the one that counts instead.
+    A member of a release group that has no such file gets the one that counts instead; an environment that says nothing
+    of its own, one that says that.
     """
     member = member_of(repository.places.folder(app))
-    if member is None or APP_FILE in repository.files(app):
+    if repository.places.environment_of(app):
+        if repository.text_file(app_file(repository, app)) is not None:
+            return edit
+        implied = implied_own(app)
+    elif member is None or APP_FILE in repository.files(app):
         return edit
-    implied = implied_app(member)
+    else:
+        implied = implied_app(member)
     made = edit(implied)
     return None if made == implied else made
 

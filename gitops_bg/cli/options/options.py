@@ -62,6 +62,15 @@ class GitOptions:
             rich_help_panel=GIT,
         ),
     ] = ""
+    env: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_ENV",
+            metavar="NAME",
+            help="Which environment of the repository (environments.yaml). Default: that of the cluster.",
+            rich_help_panel=GIT,
+        ),
+    ] = ""
     git_token_file: Annotated[
         Path | None,
         typer.Option(envvar="GITOPS_BG_GIT_TOKEN_FILE", help="A file with the token for https.", rich_help_panel=GIT),

@@ -47,6 +47,7 @@ def repository_settings(
         cluster=cluster,
         names_cluster=bool(options.cluster) or cluster != NO_CLUSTER,
         directory=directory,
+        environment=options.env,
         branch=options.branch or MAIN,
         username=options.git_username,
         token_file=_absolute(options.git_token_file),
@@ -100,7 +101,10 @@ def open_repository(
     repository = _opened(options, stack, directory, options.cluster or NO_CLUSTER, author)
     if options.cluster or not with_ledger:
         return repository
-    cluster = _the_only(repository.mirror.clusters())
+    clusters = repository.mirror.clusters()
+    if options.env and len(clusters) > 1:
+        return repository  # Of which cluster of the environment, nobody said: its ledger is not asked.
+    cluster = _the_only(clusters)
     if cluster == NO_CLUSTER:
         return repository
     repository.close()

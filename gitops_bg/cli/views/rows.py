@@ -26,8 +26,10 @@ _COLUMNS = (
     Column("NAME"),
     Column("KIND"),
     Column("BRANCH"),
+    Column("ENVIRONMENT"),
     Column("PHASE"),
     Column("ACTIVE"),
+    Column("RELEASE"),
     Column("DIGEST", 8, wide=True),
     Column("COLOR", 5),
     Column("IMAGE", 5, wide=True),
@@ -49,11 +51,14 @@ def list_of(rows: Iterable[AnyRow], now: datetime, *, wide: bool = False) -> Gro
 
 
 def table_of(rows: Iterable[AnyRow], now: datetime, *, wide: bool = False) -> Listing:
-    """Return the rows as a table; kinds and branches have a column where they tell rows apart."""
+    """Return the rows as a table; kinds, branches and environments have a column where there are such."""
     shown = tuple(rows)
+    has_environments = any(isinstance(row, Row) and row.environment for row in shown)
     silent = {
         "KIND": all(isinstance(row, Row) for row in shown),
         "BRANCH": not tells_branches(row.branch for row in shown),
+        "ENVIRONMENT": not has_environments,
+        "RELEASE": not has_environments,
     }
     columns = [each for each in _COLUMNS if not silent.get(each.title)]
     return Listing(columns, (_line(row, columns, now) for row in shown), wide=wide)

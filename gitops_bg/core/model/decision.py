@@ -319,6 +319,8 @@ class Decision:
     """What is answered to the last who asked for a look at main."""
     measurements: tuple[MeasurementRequest, ...] = ()
     """Measurements to take now, in the background; measurements under way are listed again."""
+    environment: str = ""
+    """The environment that the app is in; empty where the repository has none."""
 
 
 def goes_on_by_itself(phase: Phase, actions: Iterable[object]) -> bool:

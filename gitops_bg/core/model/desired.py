@@ -61,6 +61,8 @@ class Primary:
     changed_by: Source
     services: tuple[ServicePorts, ...] = ()
     """The ports that live traffic was promoted with, where they differ from those of the template."""
+    release: ReleaseId | None = None
+    """The release that it is of, in an environment."""
 
 
 @dataclass(frozen=True, slots=True)

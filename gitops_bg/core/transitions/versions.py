@@ -222,8 +222,23 @@ def retain(world: World, version: Version) -> Version:
 def choose_candidate(world: World) -> World:
     """Follow the target: register a new version, supersede or cancel versions no longer wanted (DESIGN §4)."""
     if not world.frozen:
-        world = _follow_target(world)
+        world = _with_releases(_follow_target(world))
     return _release_unwanted(world)
+
+
+def _with_releases(world: World) -> World:
+    """Note of which release the versions are that Git names. The same version may be wanted of another one: then it is
+    of that.
+    """
+    primary, target = world.desired.primary, world.target
+    if primary and primary.release:
+        named = world.record.version(world.primary_digest)
+        if named is not None and named.release is None:
+            world = world.with_version(replace(named, release=primary.release))
+    wanted = world.record.version(world.target_digest) if target and target.release else None
+    if target and wanted is not None and wanted.release != target.release:
+        world = world.with_version(replace(wanted, release=target.release))
+    return world
 
 
 def _follow_target(world: World) -> World:

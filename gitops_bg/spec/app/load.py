@@ -473,7 +473,7 @@ class _Folder:
             return None
         self.configuration |= {each.ref: each for each in primary.configuration}
         changed_by = source(PRIMARY_FILE)
-        return Primary(primary.snapshot, primary.version, primary.source, changed_by, primary.services)
+        return Primary(primary.snapshot, primary.version, primary.source, changed_by, primary.services, primary.release)
 
     def _is_of_another_version(self, primary: Document) -> bool:
         """Return whether the agent committed it for another version of the same service, whose folder people have
@@ -502,7 +502,8 @@ class _Folder:
             return shared | own, readable, read_release(base, self.app)[0]
         tracked = track(base, shared)
         made_by = source(target_file, *map(self._name, tracked.files))
-        release = None if tracked.problems else release_of(base.value, tracked.configuration, made_by)
+        found = release_of(base.value, tracked.configuration, made_by, made_by.landed or 0)
+        release = None if tracked.problems else found
         return shared | own, readable, release
 
     def _is_own(self, name: str, target_file: str) -> bool:

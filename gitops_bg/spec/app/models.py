@@ -378,6 +378,13 @@ class PrimaryService(Model):
     ports: Annotated[list[dict[str, Any]], Field(min_length=1)]
 
 
+class PrimaryRelease(Model):
+    """The release that a version is of."""
+
+    number: Count
+    digest: Digest
+
+
 class PrimaryDocument(Model):
     """``primary.yaml``: the promoted snapshot, written by a promotion or a rollback."""
 
@@ -387,6 +394,7 @@ class PrimaryDocument(Model):
     version: Positive
     digest: Digest
     source: Origin
+    release: PrimaryRelease | None = None
     workload: Literal["ReplicaSet", "DaemonSet"] | None = None
     template: Annotated[dict[str, Any], Field(min_length=1)]
     services: dict[str, PrimaryService] | None = None

@@ -16,6 +16,7 @@ from gitops_bg.core.model.digest import PREFIX, Json, snapshot_of
 from gitops_bg.core.model.version import (
     AppKey,
     ConfigurationRef,
+    ReleaseId,
     ServicePorts,
     Snapshot,
     Source,
@@ -52,6 +53,8 @@ class PrimaryFile:
     """The content of the snapshot's ConfigMaps and Secrets."""
     services: tuple[ServicePorts, ...] = ()
     """The ports of live traffic with this version; no part of its digest."""
+    release: ReleaseId | None = None
+    """The release that it is of, in an environment; no part of its digest."""
 
 
 def render_primary(
@@ -78,6 +81,7 @@ def render_primary(
         "version": version.number,
         "digest": version.digest,
         "source": origin_of(version.source),
+        **({"release": {"number": release.number, "digest": release.digest}} if (release := version.release) else {}),
         **({"workload": str(version.snapshot.workload)} if version.on_every_node else {}),
         "template": reread_json(version.snapshot.text),
     }
@@ -143,7 +147,8 @@ def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, t
         return None, problems
     source = source_in(model.source)
     services = tuple(_ports_in(document.value.get("services") or {}))
-    return PrimaryFile(replace(snapshot, digest=model.digest), model.version, source, contents, services), ()
+    release = ReleaseId(model.release.number, model.release.digest) if model.release else None
+    return PrimaryFile(replace(snapshot, digest=model.digest), model.version, source, contents, services, release), ()
 
 
 def source_in(origin: models.Origin) -> Source:

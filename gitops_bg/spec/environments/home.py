@@ -10,6 +10,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.model import Environment, Environments
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import API_VERSION, KIND
 from gitops_bg.spec.app.layout import RELEASE_FILE, STRAY, path_in
 from gitops_bg.spec.environments.release import configuration_in, read_release
 from gitops_bg.spec.manifests.configuration import Named, is_tracked, references
@@ -69,6 +70,12 @@ def _strange_folders(home: Home, folder: str) -> Iterator[Problem]:
 def is_misplaced(home: Home, name: str) -> bool:
     """Return whether a file is one of those that `check_home` reports, so that nobody reads it."""
     return name.startswith(STRAY) or (home.is_first and name == RELEASE_FILE)
+
+
+def implied_own(app: AppKey) -> bytes:
+    """Return an app.yaml of an environment that says nothing of its own."""
+    metadata = f"metadata:\n  name: {app.name}\n  namespace: {app.namespace}\n"
+    return f"apiVersion: {API_VERSION}\nkind: {KIND}\n{metadata}spec: {{}}\n".encode()
 
 
 def app_with_own(app: Document, own: Document) -> Document:

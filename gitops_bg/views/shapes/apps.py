@@ -222,6 +222,10 @@ class ExplanationJson(ExplainedJson):
     """What `explain` prints of an app."""
 
     app: str
+    environment: str | None
+    """The environment of the repository that it is in."""
+    release: str | None
+    """The release that the active version is of: its number and its digest."""
     configuration: list[ChangeJson]
     images: list[Annotated[dict[str, Any], Encoded(ImageChange)]]
     targetWentBack: Annotated[dict[str, Any], Encoded(NotLive)] | None
@@ -344,6 +348,35 @@ class ComparisonJson(TypedDict):
     app: str
     before: str
     after: str
+    equal: bool
+    differences: list[DifferenceJson]
+
+
+@with_config(CLOSED)
+class InEnvironmentJson(TypedDict):
+    """What one environment has of an app."""
+
+    environment: str
+    release: str | None
+    version: str | None
+    """The version that it serves by main."""
+    digest: str | None
+    """Of that, or of what it would run."""
+
+
+@with_config(CLOSED)
+class EnvironmentsComparedJson(TypedDict):
+    """Two environments of an app."""
+
+    app: str
+    before: InEnvironmentJson
+    after: InEnvironmentJson
+
+
+@with_config(CLOSED)
+class EnvironmentsDiffJson(EnvironmentsComparedJson):
+    """What `diff --from` prints."""
+
     equal: bool
     differences: list[DifferenceJson]
 

@@ -23,7 +23,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.spec.analysis.templates import load_templates
 from gitops_bg.spec.app.check import check_repository
-from gitops_bg.spec.app.layout import APP_FILE, folder_of
+from gitops_bg.spec.app.layout import APP_FILE, ENVIRONMENTS_FILE, folder_of
 from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.app.moved import in_the_way, moved, naming
 from gitops_bg.spec.yaml.reader import Document, read_one
@@ -45,6 +45,10 @@ def move(
     output, of, to = Output(out), _app(old), _app(new)
     _demand_room(checkout, of, to)
     before = dict(files_of(checkout))
+    if ENVIRONMENTS_FILE in before:
+        message = f"{of} may be in several environments, and each has to take over by itself"
+        remedy = f"rename it in one environment after the other: add {to} there beside it, promote it, then remove {of}"
+        raise InvalidInput(Problem(ENVIRONMENTS_FILE, message, remedy=remedy))
     own = {path.removeprefix(f"{folder_of(of)}/"): data for path, data in before.items() if _is_below(path, of)}
     config = load_app(of, own, lambda *_: Source(""), load_templates(before), folder=folder_of(of))
     document = _document(own.get(APP_FILE), of)

@@ -8,10 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.operate.compare import ComparedVersion, compared_version, differences_between, with_template
 from gitops_bg.agent.reconcile.facts import Facts
-from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed
+from gitops_bg.cli.commands.inspect.diff_environments import environment_differences, in_environment
+from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, UsageError
 from gitops_bg.cli.options.groups import Group, group_version_option
 from gitops_bg.cli.options.options import AppOptions, AppOrGroup, version_option
 from gitops_bg.cli.output import Output
@@ -33,7 +36,18 @@ from gitops_bg.views.differences import (
 )
 
 if TYPE_CHECKING:
-    from gitops_bg.views.shapes.apps import ComparedJson
+    from gitops_bg.views.shapes.apps import ComparedJson, EnvironmentsComparedJson
+
+
+FromOption = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="ENVIRONMENT",
+        help="Compare this environment of an app with the one that --to names: what each serves, its configuration, "
+        "and the release that came in; by main alone.",
+    ),
+]
 
 
 def diff(
@@ -43,13 +57,18 @@ def diff(
         str,
         version_option("Compare with this version: v4, 4, a tag, or the beginning of a digest. Default: the target."),
     ] = "",
+    from_: FromOption = "",
 ) -> int:
     """Compare what the target asks for, or another version, with what is live; exit 1 where they differ.
+
+    With --from it compares what two environments of the repository have.
 
     Example: gitops-bg diff shop/web --to v4
     """
     output = Output(at.out)
     with Session(at.git, at.kube, at.place, about=apps_named(app), note=output.notice) as session:
+        if from_:
+            return _print_environments(output, session, session.app(app), from_, to)
         return _print_comparison(output, _of_app(session, session.facts(session.app(app)), to))
 
 
@@ -57,6 +76,7 @@ def of_group(
     group: Group,
     at: AppOptions,
     to: Annotated[str, group_version_option("Compare with this version. Default: the one that main asks for.")] = "",
+    from_: FromOption = "",
 ) -> int:
     """Compare what a group serves by main, or by another version, with what is live: what its services run, its routes
     and Services; exit 1 where they differ.
@@ -64,9 +84,22 @@ def of_group(
     Example: gitops-bg group diff shop/store --to v2
     """
     output = Output(at.out)
+    if from_:
+        raise UsageError("--from: release groups are in no environment; only apps are")
     with Session(at.git, at.kube, at.place, about=group_named(group), note=output.notice) as session:
         facts = group_facts(session, group_in_git(session, group, at.place.namespace))
         return _print_comparison(output, _of_group(session, asking_for(facts, to)))
+
+
+def _print_environments(output: Output, session: Session, app: model.AppKey, before: str, after: str) -> int:
+    """Print what two environments have of an app. Raises `UsageError` where --to names none."""
+    if not after:
+        raise UsageError(f"--to: name the environment that {before} is compared with")
+    one, other = in_environment(session, app, before), in_environment(session, app, after)
+    found = environment_differences(one, other)
+    said: EnvironmentsComparedJson = {"app": str(app), "before": one.json(), "after": other.json()}
+    output.differences(found, f"{app}: {one.described}; {other.described}", dict(said))
+    return NOT_SO if found else OK
 
 
 @dataclass(frozen=True, slots=True)

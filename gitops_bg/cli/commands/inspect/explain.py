@@ -34,7 +34,7 @@ from gitops_bg.core.model.conditions import Phase
 from gitops_bg.core.model.decision import Decision, GateKind, GateResult
 from gitops_bg.core.model.observed import GitView, ReplicaSetView
 from gitops_bg.core.model.statements import Statements
-from gitops_bg.core.model.version import AppKey, Version, version_name
+from gitops_bg.core.model.version import AppKey, Stage, Version, version_name
 from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import AuthenticationFailed, BranchMissing, RemoteUnreachable
 from gitops_bg.spec.app.primary import ConfigurationChange
@@ -214,7 +214,7 @@ def _explained(found: _Findings) -> Explained:
         phase=decision.phase,
         active=live or "",
         coming=named if decision.gates else "",
-        serves=(f"live traffic goes to {live}" if live else "nothing serves yet",),
+        serves=(f"live traffic goes to {live}" if live else "nothing serves yet", *_of_release(decision)),
         before_gates=stays if coming and coming.digest == traffic else f"next is {named}; before its traffic moves:",
         gates=tuple(
             ShownGate(gate, gate.reason, _advice(found, gate), _counts(found, gate)) for gate in decision.gates
@@ -229,10 +229,28 @@ def _explained(found: _Findings) -> Explained:
     )
 
 
+def _of_release(decision: Decision) -> Iterator[str]:
+    """Say which release the version is of that serves, and the one that is next."""
+    for said, version in (("serves", _active(decision)), ("is next", _coming(decision))):
+        if version is not None and version.release is not None:
+            yield f"in {decision.environment}, release {version.release.name} {said}, as {version.name}"
+
+
+def _active(decision: Decision) -> Version | None:
+    return decision.record.version(decision.record.routing.traffic)
+
+
+def _coming(decision: Decision) -> Version | None:
+    candidates = (each for each in decision.record.versions if each.stage is Stage.CANDIDATE and not each.retiring)
+    return next(candidates, None)
+
+
 def _json(found: _Findings) -> "ExplanationJson":
     return {
         **json_explained(_explained(found)),
         "app": str(found.facts.app),
+        "environment": found.decision.environment or None,
+        "release": str(active.release) if (active := _active(found.decision)) and active.release else None,
         "configuration": [to_json(change) for change in found.changes],
         "images": [to_json(change) for change in found.images],
         "targetWentBack": to_json(found.alone) if found.alone else None,

@@ -56,6 +56,38 @@ def test_the_release_of_the_environment_is_live_and_its_primary_lies_in_the_fold
     assert replica_set.replicas == 3
 
 
+def test_the_release_is_in_the_primary_the_record_and_the_status(web: App) -> None:
+    primary = yaml.safe_load(web.scenario.remote.show("main", f"{web.folder}/prod/primary.yaml") or "")
+    (version,) = web.record.versions
+    assert version.release is not None
+    assert (primary["release"]["number"], primary["release"]["digest"]) == (1, version.release.digest)
+    assert (web.status["environment"], web.status["active"]["release"]) == ("prod", "r1")
+
+
+def test_another_release_of_the_same_version_is_noted_and_restarts_nothing(web: App) -> None:
+    web.replicas = 1  # of the base; the overlay has its own number
+    enter(web, "v1", 2)
+    web.wait(lambda: web.status["active"].get("release") == "r2", "the version is of r2")
+    web.scenario.wait_idle()
+    assert (web.live_tag(), list(web.versions()), web.offered()) == ("v1", ["v1"], False)
+
+
+def test_in_the_first_environment_a_release_has_the_place_of_its_commit_in_main(world: Scenario) -> None:
+    app = world.app(environment="dev")
+    text = ENVIRONMENTS.replace("dev-1", "other").replace("test", "dev-1").replace("other", "test")
+    world.publish("Environments", {"environments.yaml": text, f"{app.own_folder}/overlay.yaml": "{}\n"})
+    app.add("v1")
+    place = int(world.remote.run("rev-list", "--count", "--first-parent", "main", cwd=world.remote.bare))
+    world.start()
+    app.wait_live("v1")
+    app.wait_told()
+    assert app.status["active"]["release"] == f"r{place}"
+    (version,) = app.record.versions
+    assert version.release is not None
+    target = yaml.safe_load(app.target_yaml("v1"))
+    assert version.release.digest == release_of(target, (), Source("")).id.digest
+
+
 def test_a_push_to_the_base_moves_nothing_here(web: App) -> None:
     before = web.status
     web.push_image("v10")
