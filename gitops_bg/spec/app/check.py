@@ -146,7 +146,8 @@ def check_repository(
     notes = [*of_groups, *(note for each in policies for note in each.notes), *nobody_s]
     notes += notes_of_environments(configs, contents, environments.environments)
     broken = {folder for each in found for folder in _folders_of(each.problem.file)}
-    for folder in (each for each in folders if not each.config.problems and each.config.folder not in broken):
+    sound = (each for each in folders if not each.config.problems and each.config.folder not in broken)
+    for folder in (each for each in sound if not _awaits_release(each.config)):
         notes += notes_of(folder.config, folder.app, folder.others)
         found += folder_findings(folder, LintSeverity.NOTE)
     called = (each for document in _calling(contents) for each in addresses(document))
@@ -176,6 +177,11 @@ def _check_together(view: _View, groups: Mapping[GroupKey, DesiredGroup]) -> Ite
     yield from _check_once(view.configs)
     yield from _check_shared_services(view.configs, view.apps, groups)
     yield from _check_shared_routes(view.configs, view.apps, groups)
+
+
+def _awaits_release(config: AppConfig) -> bool:
+    """Return whether no release came into the environment yet: nobody can say what would have no effect there."""
+    return bool(config.environment) and not config.has_target
 
 
 def _folders_of(file: str) -> tuple[str, str]:

@@ -42,9 +42,13 @@ class InEnvironment:
 
     @property
     def release(self) -> str:
-        """The release of that; empty where nobody knows."""
-        document = self.config.primary or self.config.target
-        return document.release.name if document and document.release else ""
+        """The release of that; empty where nobody knows. What was promoted before there were environments is of the
+        release that has it now.
+        """
+        primary, target = self.config.primary, self.config.target
+        is_target = primary is None or (target is not None and target.snapshot.digest == primary.snapshot.digest)
+        found = (primary.release if primary else None) or (target.release if target and is_target else None)
+        return found.name if found else ""
 
     @property
     def version(self) -> str:
