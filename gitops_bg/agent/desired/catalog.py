@@ -25,7 +25,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.groups.inputs import GroupSpec
 from gitops_bg.core.groups.record import GroupRecord, MemberState
-from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Target
+from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Target
 from gitops_bg.core.model.journal import Entry as JournalEntry
 from gitops_bg.core.model.journal import PollCount, PullRequest, PullView
 from gitops_bg.core.model.main import Knowledge, Main, MainRead, SourceVerification, describe
@@ -230,7 +230,7 @@ class Catalog:
             commit=main.at.commit,
             target=_document(target, reading, there=entry is not None and entry.has_target),
             primary=_document(primary, reading, there=entry is not None and entry.has_primary),
-            problems=config.problems + reading.settings_problems + reading.environment.problems,
+            problems=_once((*config.problems, *reading.settings_problems, *reading.environment.problems)),
             in_git=is_there,
             moved_to="" if is_there else reading.moved_to(app, record.last_read.moved_to, config.spec),
             history_rewritten=main.lost,
@@ -408,6 +408,10 @@ class Catalog:
         if was_known is not self._ledger_is_known:
             moved |= self.apps() | self.reading.groups.keys()
         return set(filter(self.cares_for, moved))
+
+
+def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(dict.fromkeys(problems))
 
 
 def _needs_memory(reading: Reading, record: Record) -> bool:

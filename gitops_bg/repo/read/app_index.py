@@ -269,7 +269,7 @@ class AppIndex:
                 contested.add(app)
                 path = min(folders)
             tree = own.get(folders[path], "") if self._is_divided(path) else folders[path]
-            if not (tree or problem):  # It is in other environments only.
+            if not (tree or problem) or self._is_elsewhere(path):
                 found.pop(app, None)
                 members.pop(app, None)
                 continue
@@ -284,6 +284,12 @@ class AppIndex:
         self._hidden = Hidden(self._hidden.places, unknown)
         if (members, self._at.name) != (self._places.members, self._places.environment):
             self._places = Places(members, self._at.name)
+
+    def _is_elsewhere(self, path: str) -> bool:
+        """Return whether no app of a folder is looked for here: nobody can tell whether it is in the environment of
+        this cluster. One that is live all the same is unknown, by what hides its folder.
+        """
+        return self._at.hides is not None and not self._at.unsaid and path.startswith(f"{APPS_FOLDER}/")
 
     def _is_divided(self, path: str) -> bool:
         """Return whether a folder has one for each environment that the app is in."""

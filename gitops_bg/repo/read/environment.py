@@ -31,6 +31,8 @@ class EnvironmentAt:
     """All of them, as far as they are in force."""
     problems: tuple[Problem, ...] = ()
     """What is wrong with the file as it is now: no release enters."""
+    unsaid: bool = False
+    """Whether it is unknown because nobody said which one is meant, as somebody at a terminal may not."""
 
     @property
     def hides(self) -> Problem | None:
@@ -79,11 +81,12 @@ class EnvironmentReader:
             return found
         before = (self._in(load_environments(each)) for each in self._earlier(commit))
         valid = next((each for each in before if not each.problems), NO_ENVIRONMENT)
-        return EnvironmentAt(valid.environment, valid.environments, found.problems)
+        return EnvironmentAt(valid.environment, valid.environments, found.problems, found.unsaid)
 
     def _in(self, file: EnvironmentsFile) -> EnvironmentAt:
         environment, problems = self._meant(file)
-        return EnvironmentAt(environment, file.environments or NO_ENVIRONMENTS, problems)
+        unsaid = not (self._settings.environment or self._settings.names_cluster)
+        return EnvironmentAt(environment, file.environments or NO_ENVIRONMENTS, problems, unsaid)
 
     def _meant(self, file: EnvironmentsFile) -> tuple[Environment | None, tuple[Problem, ...]]:
         if file.environments is None or not (self._settings.environment or not self._settings.names_cluster):

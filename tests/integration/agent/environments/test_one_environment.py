@@ -156,3 +156,29 @@ def test_an_app_that_no_release_entered_yet_waits_for_one(world: Scenario) -> No
     assert app.versions() == {}
     enter(app, "v1", 1)
     app.wait_live("v1")
+
+
+def test_an_agent_whose_cluster_no_environment_ever_named_does_nothing_and_says_nothing_is_gone(
+    world: Scenario,
+) -> None:
+    app = world.app(environment="prod")
+    app.add("v1")
+    text = ENVIRONMENTS.replace("clusters: [test]", "clusters: [elsewhere]")
+    files = {f"{app.folder}/dev/overlay.yaml": "{}\n", f"{app.folder}/prod/release.yaml": released(app, "v1", 1)}
+    world.publish("Environments", {"environments.yaml": text, **files})
+    agent = world.start()
+    world.wait_idle()
+    assert world.live("bluegreendeployments", "web") is None
+    assert "in no environment" in str(agent.catalog.reading.found(app.key).config.problems[0])  # type: ignore[union-attr]
+    world.publish("Name it", {"environments.yaml": ENVIRONMENTS})
+    app.wait_live("v1")
+
+
+def test_without_the_file_a_folder_in_that_of_an_app_is_nobodys(world: Scenario) -> None:
+    app = world.app()
+    world.publish("A folder", {f"{app.folder}/prod/overlay.yaml": "kind: [", f"{app.folder}/dev/x.yaml": "{}\n"})
+    world.start()
+    app.deploy("v1")
+    assert app.phase() == "Healthy"
+    assert "environment" not in app.status
+    assert world.remote.show("main", f"{app.folder}/primary.yaml")

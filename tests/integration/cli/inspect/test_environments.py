@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from tests.integration.agent.environments.test_one_environment import ENVIRONMENTS, OVERLAY, enter
+from tests.integration.agent.environments.test_one_environment import ENVIRONMENTS, OVERLAY, enter, released
 from tests.integration.cli.conftest import Cli
 from tests.support.scenario import App, Scenario
 
@@ -88,3 +88,34 @@ def test_a_rollback_in_one_environment_writes_its_primary_alone(cli: Cli, web: A
     remote = web.scenario.remote
     changed = remote.run("log", "-1", "--format=", "--name-only", "main", cwd=remote.bare)
     assert changed.split() == [f"{web.folder}/prod/primary.yaml"]
+
+
+@pytest.fixture
+def unseen(world: Scenario) -> App:
+    """The app `web` of two environments, in Git alone: no agent runs, and no cluster has it."""
+    app = world.app()
+    app.add("v1")
+    files = {f"{app.folder}/dev/overlay.yaml": "{}\n", f"{app.folder}/prod/overlay.yaml": "{}\n"}
+    world.publish("Environments", {"environments.yaml": ENVIRONMENTS, **files})
+    return app
+
+
+def test_where_no_cluster_says_which_environment_is_meant_somebody_has_to(cli: Cli, unseen: App) -> None:
+    said = cli("plan", str(unseen.key))
+    assert said.count("nobody said which one is meant (name one by --env: dev, prod)") == 1
+    assert "create" not in said
+    assert "create the blue ReplicaSet" in cli("plan", str(unseen.key), "--env", "dev")
+    assert "the repository has no environment qa" in cli("plan", str(unseen.key), "--env", "qa")
+
+
+def test_an_image_is_set_in_the_base_whatever_the_environment(cli: Cli, unseen: App) -> None:
+    cli("set-image", str(unseen.key), "web=registry.example/web:v2")
+    target = unseen.scenario.remote.show("main", f"{unseen.folder}/target.yaml") or ""
+    assert "registry.example/web:v2" in target
+
+
+def test_check_of_a_remote_builds_its_environments(cli: Cli, unseen: App) -> None:
+    overlay = "spec: {template: {spec: {containers: []}}}\n"
+    unseen.scenario.publish("Mistake", {f"{unseen.folder}/prod/overlay.yaml": overlay})
+    unseen.scenario.publish("Released", {f"{unseen.folder}/prod/release.yaml": released(unseen, "v1", 1)})
+    assert f"{unseen.folder}/prod/overlay.yaml:1:" in cli("check", code=1)
