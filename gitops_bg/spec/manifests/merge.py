@@ -51,7 +51,10 @@ class _Merge:
         if keys:
             return self._list(base, over, at, there, keys)
         self._marks[at] = (True, there)
-        return _without_directives(over)
+        return self._taken(over)
+
+    def _taken(self, over: Any) -> Any:
+        return _without_directives(over) if self._strategic else _without_nulls(over)
 
     def _are_lists(self, base: Any, over: Any) -> bool:
         return self._strategic and isinstance(base, list) and isinstance(over, list) and bool(over)
@@ -67,7 +70,7 @@ class _Merge:
             elif key in made:
                 made[key] = self.value(made[key], change, (*at, key), (*there, key), key)
             else:
-                made[key] = _without_directives(change) if self._strategic else _without_nulls(change)
+                made[key] = self._taken(change)
                 self._marks[(*at, key)] = (True, (*there, key))
         return made
 
@@ -77,7 +80,9 @@ class _Merge:
         changes = {item_key(each, keys): place for place, each in enumerate(over) if not _is_whole_list(each)}
         if any(_is_whole_list(each) for each in over):
             self._marks[at] = (True, there)
-            return [_without_directives(each) for each in over if not _is_whole_list(each)]
+            kept = [(place, each) for place, each in enumerate(over) if not _is_whole_list(each)]
+            self._marks.update({(*at, number): (True, (*there, place)) for number, (place, _) in enumerate(kept)})
+            return [_without_directives(each) for _, each in kept]
         made: list[Any] = []
         start = self._marks_at(at)
         for place, item in enumerate(base):
@@ -117,7 +122,8 @@ def _is_whole_list(item: Any) -> bool:
 
 def _without_directives(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _without_directives(each) for key, each in value.items() if not key.startswith("$")}
+        kept = {key: each for key, each in value.items() if each is not None and not key.startswith("$")}
+        return {key: _without_directives(each) for key, each in kept.items()}
     return [_without_directives(each) for each in value] if isinstance(value, list) else value
 
 
