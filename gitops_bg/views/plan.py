@@ -35,6 +35,16 @@ class PlannedSubject:
     """Why nothing of it is done now, and what mends that; empty where nothing stands in the way."""
     wake_at: datetime | None = None
     """When it is looked at again, if nothing happens."""
+    environment: str = ""
+    """The environment of an app that is in one."""
+    release: str = ""
+    """The release that the environment has of it by main."""
+
+    @property
+    def named(self) -> str:
+        """What it is, and in which environment, with its release there."""
+        of = f" ({self.release})" if self.release else ""
+        return f"{self.key} in {self.environment}{of}" if self.environment else str(self.key)
 
     @property
     def shut(self) -> tuple[GateResult, ...]:
@@ -99,6 +109,8 @@ def json_planned(found: PlannedSubject) -> "PlannedJson":
         "problems": [to_json(problem) for problem in found.problems],
         "refused": found.refused or None,
         "wakeAt": found.wake_at.isoformat() if found.wake_at else None,
+        "environment": found.environment or None,
+        "release": found.release or None,
     }
 
 

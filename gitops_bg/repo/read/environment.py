@@ -32,7 +32,7 @@ class EnvironmentAt:
     problems: tuple[Problem, ...] = ()
     """What is wrong with the file as it is now: no release enters."""
     unsaid: bool = False
-    """Whether it is unknown because nobody said which one is meant, as somebody at a terminal may not."""
+    """Whether it is for somebody at a terminal to say which one is meant, and no cluster does."""
 
     @property
     def hides(self) -> Problem | None:
@@ -85,7 +85,7 @@ class EnvironmentReader:
 
     def _in(self, file: EnvironmentsFile) -> EnvironmentAt:
         environment, problems = self._meant(file)
-        unsaid = not (self._settings.environment or self._settings.names_cluster)
+        unsaid = bool(self._settings.environment) or not self._settings.names_cluster
         return EnvironmentAt(environment, file.environments or NO_ENVIRONMENTS, problems, unsaid)
 
     def _meant(self, file: EnvironmentsFile) -> tuple[Environment | None, tuple[Problem, ...]]:

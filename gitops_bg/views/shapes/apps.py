@@ -299,6 +299,10 @@ class PlannedJson(TypedDict):
     problems: list[ProblemJson]
     refused: str | None
     wakeAt: str | None
+    environment: str | None
+    """The environment of an app that is in one."""
+    release: str | None
+    """The release that the environment has of it by main."""
 
 
 @with_config(CLOSED)

@@ -231,7 +231,7 @@ def drawn_planned(
     rest, and how it is ``then``. ``is_quiet``: nothing but this is to be done, now or later.
     """
     quiet = is_quiet and not (found.actions or found.problems or found.refused)
-    yield literal(f"{found.key}: {found.phase}{', nothing to do' if quiet else ''}", f"bold {style_of(found.phase)}")
+    yield literal(f"{found.named}: {found.phase}{', nothing to do' if quiet else ''}", f"bold {style_of(found.phase)}")
     for problem in (*found.problems, *filter(None, [found.refused])):
         yield indented(f"! {problem}", "red")
     yield from ahead

@@ -64,7 +64,7 @@ def _row(planned: PlannedSubject) -> str:
     does = [code(str(each)) for each in planned.actions[:_MOST_SHOWN]]
     more = len(planned.actions) - _MOST_SHOWN
     cells = [
-        code(str(planned.key)),
+        code(planned.named),
         code(planned.phase),
         "<br>".join([*does, *([f"and {more} more"] if more > 0 else [])]) or "–",
         "<br>".join([*refused, *(problems if planned.problems else []), *waits]) or "–",

@@ -58,7 +58,11 @@ class PlanOfApp:
         unread, last = self.facts.observed.git.unreachable, self.last
         obstacle = self.facts.observed.refused or (f"the agent cannot read main: {unread}" if unread else "")
         problems = self.facts.desired.problems
-        return PlannedSubject(self.app, last.phase, actions, last.gates, problems, obstacle, last.wake_at)
+        target = self.facts.desired.target
+        release = target.release.name if target and target.release else ""
+        return PlannedSubject(
+            self.app, last.phase, actions, last.gates, problems, obstacle, last.wake_at, last.environment, release
+        )
 
 
 @dataclass(frozen=True, slots=True)

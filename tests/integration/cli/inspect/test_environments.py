@@ -104,7 +104,11 @@ def test_where_no_cluster_says_which_environment_is_meant_somebody_has_to(cli: C
     said = cli("plan", str(unseen.key))
     assert said.count("nobody said which one is meant (name one by --env: dev, prod)") == 1
     assert "create" not in said
-    assert "create the blue ReplicaSet" in cli("plan", str(unseen.key), "--env", "dev")
+    planned = cli("plan", str(unseen.key), "--env", "dev")
+    assert "create the blue ReplicaSet" in planned
+    assert f"{unseen.key} in dev (r1): Deploying" in planned
+    (shown,) = cli.json("plan", str(unseen.key), "--env", "dev")["apps"]
+    assert (shown["environment"], shown["release"]) == ("dev", "r1")
     assert "the repository has no environment qa" in cli("plan", str(unseen.key), "--env", "qa")
 
 
