@@ -155,7 +155,7 @@ class ReleaseId:
     """Which release a version is of."""
 
     number: int
-    """The place in main's own line of the commit that brought it: a later release has a higher one. 0: unknown."""
+    """That of the first version of the app's first environment that had it; 0 while there is none."""
     digest: str
     """`RELEASE_PREFIX` and the SHA-256 of what the release has (`spec.environments.release`)."""
     commit: str = ""

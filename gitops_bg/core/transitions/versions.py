@@ -228,17 +228,20 @@ def choose_candidate(world: World) -> World:
 
 def _with_releases(world: World) -> World:
     """Note of which release the versions are that Git names. The same version may be wanted of another one: then it is
-    of that.
+    of that. A release that has no number yet gets that of its version.
     """
     primary, target = world.desired.primary, world.target
-    if primary and primary.release:
-        named = world.record.version(world.primary_digest)
-        if named is not None and named.release is None:
-            world = world.with_version(replace(named, release=primary.release))
-    wanted = world.record.version(world.target_digest) if target and target.release else None
-    if target and wanted is not None and wanted.release != target.release:
-        world = world.with_version(replace(wanted, release=target.release))
-    return world
+    named = world.record.version(world.primary_digest) if primary and primary.release else None
+    if primary and named is not None and named.release is None:
+        world = world.with_version(replace(named, release=primary.release))
+    wanted = world.record.version(world.target_digest)
+    if wanted is None or not target or target.release is None:
+        return world
+    known = wanted.release
+    if known is not None and known.number and known.digest == target.release.digest:
+        return world
+    release = replace(target.release, number=target.release.number or wanted.number)
+    return world.with_version(replace(wanted, release=release))
 
 
 def _follow_target(world: World) -> World:

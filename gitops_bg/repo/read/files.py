@@ -4,7 +4,7 @@ the files of apps at a commit, as bytes. What must not be read (links, submodule
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 from cachetools import LRUCache
@@ -197,7 +197,8 @@ class Files:
         self._trees = trees
         self._blobs = blobs
         self._index = index
-        self._inner: LRUCache[tuple[AppKey, str], frozenset[str]] = LRUCache(_REMEMBERED_FOLDERS)
+        self._inner: tuple[str, dict[AppKey, frozenset[str]]] = ("", {})
+        """A commit, and the names of the folders in those of its apps."""
 
     def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, TreeEntry]]:
         """Return the entries of these apps' folders at a commit, unread; an app that does not exist has none."""
@@ -209,6 +210,13 @@ class Files:
                 by_tree[node.folder].append(found[app])
             elif node.mode in (LINK, SUBMODULE):
                 found[app].replaced(TreeEntry(found[app].path, node.mode, node.id))
+        self._list(by_tree)
+        if places.environment:
+            self._note_inner(found, commit)
+        return {app: folder.entries() for app, folder in found.items()}
+
+    def _list(self, by_tree: Mapping[str, Sequence["_Folder"]]) -> None:
+        """Add to folders what is read of them, and of the folder of their environment in each."""
         own: defaultdict[str, list[_Folder]] = defaultdict(list)
         for tree, name, node in self._trees.listed(by_tree):
             for folder in by_tree[tree]:
@@ -222,15 +230,19 @@ class Files:
             if not node.folder and (is_read(name) or node.mode == SUBMODULE):
                 for folder in own[tree]:
                     folder.add(f"{folder.environment}/{name}", node)
-        self._inner.update({(app, commit): frozenset(folder.inner) for app, folder in found.items()})
-        return {app: folder.entries() for app, folder in found.items()}
 
     def inner(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, frozenset[str]]:
         """Return the names of the folders in those of apps."""
         wanted = list(apps)
-        if unknown := [app for app in wanted if (app, commit) not in self._inner]:
+        known = self._inner[1] if self._inner[0] == commit else {}
+        if unknown := [app for app in wanted if app not in known]:
             self.entries(unknown, commit)
-        return {app: self._inner.get((app, commit), frozenset()) for app in wanted}
+        return {app: self._inner[1].get(app, frozenset()) for app in wanted}
+
+    def _note_inner(self, found: Mapping[AppKey, "_Folder"], commit: str) -> None:
+        """Remember the names of folders in those of apps, of the commit last asked about: its files are read next."""
+        before = self._inner[1] if self._inner[0] == commit else {}
+        self._inner = (commit, before | {app: frozenset(folder.inner) for app, folder in found.items()})
 
     def _nodes(self, folders: Mapping[str, AppKey], commit: str) -> dict[AppKey, TreeNode]:
         """Return the entries in place of these folders of apps."""

@@ -502,8 +502,7 @@ class _Folder:
             return shared | own, readable, read_release(base, self.app)[0]
         tracked = track(base, shared)
         made_by = source(target_file, *map(self._name, tracked.files))
-        found = release_of(base.value, tracked.configuration, made_by, made_by.landed or 0)
-        release = None if tracked.problems else found
+        release = None if tracked.problems else release_of(base.value, tracked.configuration, made_by)
         return shared | own, readable, release
 
     def _is_own(self, name: str, target_file: str) -> bool:

@@ -383,6 +383,7 @@ class PrimaryRelease(Model):
 
     number: Count
     digest: Digest
+    commit: str = ""
 
 
 class PrimaryDocument(Model):

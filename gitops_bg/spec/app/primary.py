@@ -81,7 +81,7 @@ def render_primary(
         "version": version.number,
         "digest": version.digest,
         "source": origin_of(version.source),
-        **({"release": {"number": release.number, "digest": release.digest}} if (release := version.release) else {}),
+        **({"release": _release_named(version.release)} if version.release else {}),
         **({"workload": str(version.snapshot.workload)} if version.on_every_node else {}),
         "template": reread_json(version.snapshot.text),
     }
@@ -91,6 +91,11 @@ def render_primary(
     if refusal := _refusal(f"{place}/{PRIMARY_FILE}", text, app):
         raise InternalError(f"v{version.number} cannot be written to main, where it would be invalid: {refusal}")
     return text
+
+
+def _release_named(release: ReleaseId) -> dict[str, Json]:
+    named: dict[str, Json] = {"number": release.number, "digest": release.digest}
+    return named | ({"commit": release.commit} if release.commit else {})
 
 
 def _refusal(file: str, text: str, app: AppKey) -> str:
@@ -147,7 +152,8 @@ def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, t
         return None, problems
     source = source_in(model.source)
     services = tuple(_ports_in(document.value.get("services") or {}))
-    release = ReleaseId(model.release.number, model.release.digest) if model.release else None
+    of = model.release
+    release = ReleaseId(of.number, of.digest, of.commit) if of else None
     return PrimaryFile(replace(snapshot, digest=model.digest), model.version, source, contents, services, release), ()
 
 

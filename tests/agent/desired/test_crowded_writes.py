@@ -40,6 +40,7 @@ class Git:
         repository.branch_of = promotion_branch
         catalog = MagicMock(rewritten="", held="", main_refused="")
         catalog.read_positions.return_value = frozenset()
+        catalog.refresh.return_value.again = False
         closed = ClosedRefs(Backoff(lambda: 1.0, first=2.0), lambda: self.now)
         backoff: Backoff[str] = Backoff(lambda: 1.0)
         self.catalog = catalog

@@ -15,7 +15,7 @@ from gitops_bg.core.environments.model import Environments
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import reread_json, tag_of
 from gitops_bg.core.model.version import AppKey, Snapshot, Source, version_name
-from gitops_bg.spec.app.layout import ENVIRONMENTS_FILE, only_seen_in, path_in
+from gitops_bg.spec.app.layout import ENVIRONMENTS_FILE, only_seen_in
 from gitops_bg.spec.app.load import AppConfig, load_app
 from gitops_bg.spec.environments.check import folders_in
 from gitops_bg.spec.environments.home import Home
@@ -93,12 +93,7 @@ def in_environment(session: Session, app: AppKey, name: str) -> InEnvironment:
         raise ObjectNotFound(f"{app} is not in {name}: it has no {folder}/{name}/ (it is in {known})")
     own = {path.removeprefix(f"{folder}/"): content for path, content in files.items()}
     home = Home(environment, environments, inner)
-
-    def newest(*names: str) -> Source:
-        brought = (repository.brought_by(f"{folder}/{path_in(name, each)}") for each in names)
-        return max(filter(None, brought), key=lambda each: each.landed or 0, default=Source(""))
-
-    found = load_app(app, only_seen_in(name, own), newest, folder=folder, home=home)
+    found = load_app(app, only_seen_in(name, own), lambda *_: Source(""), folder=folder, home=home)
     if found.primary is None and found.has_primary:
         raise InvalidInput(*found.problems)
     return InEnvironment(name, found)
