@@ -50,7 +50,7 @@ class Size:
         Raises ``ValueError`` where that leaves none for the row about a thousand.
         """
         taken = self.changes * ("change" in rows or "unchanged" in rows) + self.cycles * ("cycle" in rows)
-        taken += 2 * self.changes * ("streams" in rows)
+        taken += 3 * self.changes * ("streams" in rows)
         taken += self.switches * ("switch" in rows or "revert" in rows) + ("restart" in rows) + ("thousand" in rows)
         auto = max(0, min(self.auto, apps - taken))
         if "thousand" in rows and not auto:

@@ -10,7 +10,7 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import field
 from functools import partial
@@ -45,8 +45,17 @@ _LONGEST = 2_000
 _HEADERS = {"X-Accel-Buffering": "no"}  # nginx would keep messages until it has many
 
 
-Draw = Callable[[], tuple[object, str]]
-"""Makes a message: what is compared with the last one, and the text of it."""
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """A message to be made: once for all who have the same ``key``, and anew after a change."""
+
+    key: Hashable
+    draw: Callable[[], tuple[object, str]]
+    """Makes it: what is compared with the last one, and the text of it."""
+    version: int
+
+
+Plan = Callable[[], _Drawing]
 
 
 @dataclass(eq=False, slots=True)
@@ -93,15 +102,15 @@ class Events:
     async def stream(self, request: Request) -> Response:
         """The changes of the page that the query names as ``at``."""
         asked, show = self._page(request)
-        return self._streamed(partial(self._draw, asked, show), subject_of(asked))
+        return self._streamed(partial(self._draw, asked, show), subject_of(asked), form_token(request))
 
     async def stream_json(self, request: Request) -> Response:
         """What `/api/v1/apps` answers to the same query, whenever that is something else, as JSON."""
-        return self._streamed(partial(self._encode, request), None)
+        return self._streamed(partial(self._encode, request), None, "")
 
-    def _streamed(self, draw: Draw, about: AppOrGroup | None) -> Response:
+    def _streamed(self, plan: "Plan", about: AppOrGroup | None, token: str) -> Response:
         waiter = _Waiter(about, asyncio.get_running_loop())
-        return StreamingResponse(self._messages(draw, waiter), media_type="text/event-stream", headers=_HEADERS)
+        return StreamingResponse(self._messages(plan, waiter, token), media_type="text/event-stream", headers=_HEADERS)
 
     def _page(self, request: Request) -> tuple[Request, Callable[[Request], Shown]]:
         """The request for the page itself, by the same person, and what shows it."""
@@ -120,16 +129,16 @@ class Events:
                 return Request({**scope, **child}), show
         raise HTTPException(404)
 
-    async def _messages(self, draw: Draw, waiter: _Waiter) -> AsyncIterator[bytes]:
+    async def _messages(self, plan: "Plan", waiter: _Waiter, token: str) -> AsyncIterator[bytes]:
         end, last = time.monotonic() + SECONDS, None
         self._waiters.add(waiter)
         try:
             while time.monotonic() < end:
                 waiter.changed.clear()
                 waiter.due = False
-                shown, text = await run_in_threadpool(draw)
+                shown, text = await self._drawn_now(plan())
                 if shown != last:
-                    yield message(text)
+                    yield message(text.replace(self._token, token))
                     last = shown
                 await asyncio.sleep(PAUSE)
                 while not waiter.changed.is_set() and time.monotonic() < end:
@@ -141,29 +150,25 @@ class Events:
         finally:
             self._waiters.discard(waiter)
 
-    def _encode(self, request: Request) -> tuple[object, str]:
+    def _encode(self, request: Request) -> "_Drawing":
         """The list as it is after the last change, by the rights of now; of which one may see nothing, why."""
         person, access = person_of(request), self._source.access()
         query = Query.read(request.query_params)
         address = query.address(page=query.page).removeprefix("?")
-        scope = {
-            **request.scope,
-            "query_string": address.encode(),
-            "state": {**request.scope["state"], "access": access},
-        }
-        asked = Request(scope)
+        state = {**request.scope["state"], "access": access}
+        asked = Request({**request.scope, "query_string": address.encode(), "state": state})
 
-        def encode() -> str:
+        def encode() -> tuple[object, str]:
             try:
-                return json.dumps(json_of_page(self._pages.listed(asked)))
+                text = json.dumps(json_of_page(self._pages.listed(asked)))
             except GitopsBgError as error:
-                return json.dumps({"message": str(error)})
+                text = json.dumps({"message": str(error)})
+            return text, text
 
         rights = (person.via, person.groups) if person else None
-        text = self._drawn.of((rights, access, API_EVENTS, address), encode, self._board.changes_of(None))
-        return text, text
+        return _Drawing((rights, access, API_EVENTS, address), encode, self._board.changes_of(None))
 
-    def _draw(self, request: Request, show: Callable[[Request], Shown]) -> tuple[Shown, str]:
+    def _draw(self, request: Request, show: Callable[[Request], Shown]) -> "_Drawing":
         """The page and its inside as it is after the last change, by the rights of now: made once for all who have the
         same ones. The token of the session is put into the forms afterwards.
         """
@@ -171,7 +176,7 @@ class Events:
         of_all = {**request.scope["state"], "access": access, "form_token": self._token}
         asked = Request({**request.scope, "state": of_all})
 
-        def draw() -> tuple[Shown, str]:
+        def draw() -> tuple[object, str]:
             try:
                 shown = show(asked)
             except (NotHere, GitopsBgError) as error:
@@ -180,8 +185,14 @@ class Events:
 
         rights = (person.via, person.groups, bool(forge_token(request))) if person else None
         key = person if asked.url.path == "/me" else rights, access, asked.url.path, asked.url.query
-        shown, text = self._drawn.of(key, draw, self._board.changes_of(subject_of(asked)))
-        return shown, text.replace(self._token, form_token(request))
+        return _Drawing(key, draw, self._board.changes_of(subject_of(asked)))
+
+    async def _drawn_now(self, drawing: "_Drawing") -> tuple[object, str]:
+        """What was drawn, at once where somebody else has had it drawn already; else in a thread."""
+        known: tuple[object, str] | None = self._drawn.known(drawing.key, drawing.version)
+        if known is not None:
+            return known
+        return await run_in_threadpool(self._drawn.of, drawing.key, drawing.draw, drawing.version)
 
 
 def message(text: str) -> bytes:

@@ -366,6 +366,13 @@ class Recent:
         found: T = known.result.result()
         return found
 
+    def known(self, key: Hashable, version: int = 0) -> Any:
+        """What is known of a key, as `of` would return it at once; None where it would have to be read."""
+        with self._lock:
+            found = self._known.get(key)
+            is_known = found is not None and found.version >= version and self._clock() < found.until
+        return found.result.result() if found is not None and is_known and found.result.done() else None
+
     def _add(self, key: Hashable, version: int) -> _Reading:
         self._known.pop(key, None)
         while len(self._known) >= _REMEMBERED:

@@ -61,6 +61,28 @@ def test_who_asks_after_a_change_does_not_get_what_is_being_read_since_before_it
     assert recent.of(WEB, lambda: "again", version=2) == "after"
 
 
+def test_what_is_known_is_there_at_once_and_what_is_old_or_being_read_is_not() -> None:
+    clock = Clock()
+    recent, begun, go_on = Recent(1.0, clock), threading.Event(), threading.Event()
+    assert recent.known(WEB) is None
+    recent.of(WEB, lambda: "now", 1)
+    assert [recent.known(WEB, version) for version in (0, 1, 2)] == ["now", "now", None]
+    clock.now = 1.0
+    assert recent.known(WEB) is None
+
+    def read() -> str:
+        begun.set()
+        assert go_on.wait(10)
+        return "later"
+
+    with ThreadPoolExecutor() as pool:
+        slow = pool.submit(recent.of, WEB, read, 2)
+        assert begun.wait(10)
+        assert recent.known(WEB) is None
+        go_on.set()
+        assert slow.result(10) == recent.known(WEB) == "later"
+
+
 def test_it_is_read_again_when_it_is_old() -> None:
     clock = Clock()
     recent = Recent(1.0, clock)
