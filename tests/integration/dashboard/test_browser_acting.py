@@ -12,14 +12,17 @@ from xml.etree import ElementTree
 import pytest
 
 from gitops_bg.agent.runtime.schedule import utc_now
-from gitops_bg.web.access.guard import login_from
+from gitops_bg.web.access.guard import Login, login_from
 from gitops_bg.web.access.oidc import CALLBACK
 from gitops_bg.web.dashboard.app import dashboard_server
+from tests.fixtures.repos.texts import policy
 from tests.integration.dashboard.story import HEIGHT, PICTURE, WIDTH, Frame, drawn
-from tests.integration.dashboard.test_browser import DRIVER, opened
+from tests.integration.dashboard.test_browser import DRIVER, demand_accessible, opened
+from tests.integration.dashboard.test_overrides import GRACE, PEOPLE, STOP
 from tests.integration.traffic.stage import Stage, stage
 from tests.support.browser import HOW_TO_GET_IT
 from tests.support.cluster.control_plane import free_ports
+from tests.support.groups import Store
 from tests.support.openid.program import certified_provider
 from tests.support.scenario import Scenario
 
@@ -149,3 +152,37 @@ def test_a_session_that_ends_is_begun_anew_and_what_was_pressed_is_asked_again(
 
 def _session(cookies: list[dict[str, str]]) -> str:
     return next(each["value"] for each in cookies if each["name"] == "__Host-gitops-bg")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_groups_and_overrides_are_for_everybody(world: Scenario, browser: Browser, scheme: str) -> None:
+    """Also enlarged to 200 %, which is a window of half the size."""
+    from playwright.sync_api import expect
+
+    store = Store(world, f"seen-{scheme}")
+    routes = {f"{store.name}-cart": f"/{store.name}"}
+    store.spec["webhooks"] = [{"name": "release", "type": "confirm-promotion"}]
+    versions = store.version("v1", **routes) | store.version("v2", **routes)
+    app = world.app(f"stopped-{scheme}")
+    match = f"  match: {{apps: [{app.name}]}}\n  override: {{by: [group:incident]}}\n"
+    policies = {f"policies/{scheme}.yaml": policy(scheme, STOP, more=match), "policies/people.yaml": PEOPLE}
+    world.publish("A store, and an app", {**store.group(), **versions, **app.files("v1")})
+    store.wait("v1A v2C")
+    app.wait_live("v1")
+    app.wait_primary("v1")
+    world.publish("Stop the app", policies)
+    app.push_image("v2")
+    app.wait_offered("v2")
+    assert world.agent is not None
+    with dashboard_server(world.agent, "127.0.0.1", 0, Login(loopback=GRACE)) as server:
+        view = {"width": 640, "height": 450}
+        for page in opened(browser, server.url, bypass_csp=True, color_scheme=scheme, viewport=view):
+            page.goto(f"/groups/{world.namespace}/{store.name}")
+            expect(page.get_by_role("button", name="Open the gate release")).to_be_visible()
+            demand_accessible(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= view["width"]
+            page.goto(f"/apps/{app.key}")
+            page.get_by_role("button", name=f"Promote {app.key}").click()
+            expect(page.get_by_role("checkbox", name=scheme)).to_be_checked()
+            demand_accessible(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= view["width"]
