@@ -50,7 +50,9 @@ class Known(Source):
     @property
     def _running(self) -> Any:  # type: ignore[override]
         policies = SimpleNamespace(policies=POLICIES, troubles=[SimpleNamespace(said="policies/bank.yaml:3: no rule")])
-        return SimpleNamespace(catalog=SimpleNamespace(reading=SimpleNamespace(entries={}, policies=policies)))
+        none = SimpleNamespace(environments=())
+        reading = SimpleNamespace(entries={}, policies=policies, environment=none)
+        return SimpleNamespace(catalog=SimpleNamespace(reading=reading))
 
 
 def asked_by(group: str) -> Request:

@@ -199,7 +199,9 @@ def test_every_field_of_the_other_pages_is_text(evil: str) -> None:
     document = LedgerDocument(state, history=(entry,))
     fleet = FleetReading(NOW, (ClusterLedger(evil, evil, NOW, evil),), evil)
     rows = [(each, {evil: FleetRow(each, evil, document, agrees=True)}) for each in (app, group)]
-    _demand_text(_rendered("fleet.html", fleet=fleet, rows=rows, found=3, query=Query(search=evil)))
+    _demand_text(
+        _rendered("fleet.html", fleet=fleet, rows=rows, found=3, query=Query(search=evil), has_environments=True)
+    )
     person = Person(evil, evil, evil, frozenset({evil}), Via.OIDC)
     _demand_text(_rendered("me.html", person=person, roles={Role.VIEWER: [evil]}, places=[evil, "shop"]))
     _demand_text(_rendered("failed.html", what=evil))
