@@ -11,7 +11,7 @@ from time import monotonic
 from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.desired.releases import release_in, release_path
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.environments.model import After, Environment, Environments
+from gitops_bg.core.environments.model import After, Environment, Environments, wave, wave_of
 from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, KnownRelease, former_of, named_in
 from gitops_bg.core.model.version import AppKey, AppOrGroup, ReleaseId
 from gitops_bg.core.names import entry_branch
@@ -83,8 +83,9 @@ class FormerLedgers:
         """Ask the remote for the ledgers of all clusters in environments before this one, and for the branches that ask
         for a release here; return whether that is something else than before.
         """
-        own = at.environment
+        own, cluster = at.environment, self._repository.settings.cluster
         before = _before(at.environments, own) if own is not None else ()
+        before = tuple(dict.fromkeys((*before, *(wave_before(own, cluster) if own is not None else ()))))
         mirror, name = self._repository.mirror, at.name
         wanted = frozenset(f"{STATE_PREFIX}{each}" for each in before)
         is_new = (mirror.former, mirror.environment) != (wanted, name)
@@ -118,6 +119,17 @@ class FormerLedgers:
         if known is None or ledger.trouble:
             return ClusterReport(cluster, written=ledger.written, trouble=ledger.trouble)
         return report_of(cluster, known.document, ledger.written)
+
+
+def wave_before(own: Environment, cluster: str) -> tuple[str, ...]:
+    """Return the clusters of the environment that promote before a cluster of it; none in the first wave."""
+    place = wave_of(own, cluster)
+    return wave(own, place - 1) if own.waves and place else ()
+
+
+def is_followed(own: Environment, cluster: str) -> bool:
+    """Return whether another wave of the environment waits for a cluster."""
+    return wave_of(own, cluster) < len(own.waves) - 1
 
 
 def _before(environments: Environments, own: Environment) -> tuple[str, ...]:
@@ -174,7 +186,7 @@ class EnvironmentInputs:
         home = self._repository.homes([app], entry.commit).get(app) if config.environment and entry.commit else None
         if home is None:
             return None
-        own, release = home.environment, config.release
+        own, release, cluster = home.environment, config.release, self._repository.settings.cluster
         formers = former_of(home.environments, own, home.folders, lambda cluster: self.ledgers.report(cluster, app))
         named = named_in(formers)
         entered = None
@@ -188,10 +200,13 @@ class EnvironmentInputs:
             own.name,
             tuple(int(each.total_seconds()) for each in home.environments.thresholds(own.name, home.folders)),
             formers,
-            tuple(known),
-            entered,
-            own.enter,
-            (own.after or After()).newer,
+            known=tuple(known),
+            entered=entered,
+            enter=own.enter,
+            newer=(own.after or After()).newer,
+            wave_before=tuple(self.ledgers.report(each, app) for each in wave_before(own, cluster)),
+            between=int(own.between.total_seconds()),
+            asked_by_wave=int(own.between.total_seconds()) if is_followed(own, cluster) else None,
             held=config.spec.held_releases if config.spec is not None else (),
             offered=self._offers.get(branch, ("", ""))[1],
             unclear=str(problems[0]) if problems else "",

@@ -19,6 +19,7 @@ from functools import wraps
 from gitops_bg.core.checks.adoption import services_to_take_over
 from gitops_bg.core.checks.onboarding import leak_to, until_no_leak
 from gitops_bg.core.checks.pods import Stuck, remedy_of, stuck
+from gitops_bg.core.checks.release_choice import not_proven_in_wave
 from gitops_bg.core.checks.sizes import expires_at, is_scaled_to_zero, needed_to_switch, ready_since, wanted_size
 from gitops_bg.core.checks.subject import AppSubject, awaits_confirmation, awaits_jobs, is_closed, round_of
 from gitops_bg.core.checks.versions import is_old_tag
@@ -282,6 +283,19 @@ def folder_in_main(world: World, _: Version | None) -> GateResult | None:
     return None
 
 
+def wave_before(world: World, version: Version) -> GateResult | None:
+    """Shut until the clusters of the environment's wave before have proven a version; nothing serves there of a way
+    back, so no rollback is asked for it.
+    """
+    environment = world.desired.environment
+    if environment is None or not environment.wave_before:
+        return None
+    lacking = not_proven_in_wave(environment, version.digest)
+    app = world.spec.app
+    remedy = f"wait; `gitops-bg environments {app}` shows all clusters, and a revert of the promotion moves all at once"
+    return GateResult(GateKind.WAVE, not lacking, lacking or "the wave before has proven it", remedy=remedy)
+
+
 Gate = Callable[[World, Version], Answer]
 Chain = tuple[Gate, ...]
 AppGate = Callable[[World, Version | None], Answer]
@@ -329,6 +343,7 @@ BEFORE_COMMIT: Chain = (
 
 BEFORE_OWN_COMMIT: Chain = (
     _of_app(policies),  # whether the agent may promote it now; an offer to people is made regardless
+    wave_before,  # an agent of a later wave promotes nothing that the wave before has not tried
 )
 
 SHOWN_BEFORE_COMMIT: Chain = (
@@ -368,6 +383,7 @@ BEFORE_SWITCH: Mapping[SwitchKind, Chain] = {
         _of_app(live_version_not_being_measured),  # but a person who merges may overrule a paused analysis
         _of_app(policies),  # time may have passed, and the policies of main may have changed
         confirm_switch,  # asked once more: the commit may be old
+        wave_before,  # the clusters of an environment share primary.yaml, and follow it one wave after the other
         *STANDING,  # no pause: the author of primary.yaml has decided
     ),
     SwitchKind.ROLLBACK: (

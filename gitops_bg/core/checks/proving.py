@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.phase import led_elsewhere, unavailable, unreached
 from gitops_bg.core.delivery.world import answered_once
-from gitops_bg.core.environments.proven import KnownRelease, ProvenRelease
+from gitops_bg.core.environments.proven import KnownRelease
 from gitops_bg.core.model.analysis import AnalysisStage
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Version
@@ -70,18 +70,19 @@ def is_counting(world: World) -> bool:
     return environment is not None and environment.watched_since is not None and not world.suspended
 
 
-def published_proof(world: World) -> ProvenRelease | None:
-    """Return what the ledger was told of the release that serves."""
-    served = release_served(world)
-    return world.record.proving.proves(served.id.digest, served.commit) if served else None
-
-
 def asked_still(world: World) -> tuple[int, ...]:
-    """Return the thresholds that the serving release has not reached by what was told, the fewest seconds first."""
-    environment = world.desired.environment
-    before = published_proof(world)
-    reached = before.seconds if before else -1
-    return tuple(each for each in environment.thresholds if each > reached) if environment else ()
+    """Return the thresholds that the serving release has not reached by what was told, the fewest seconds first: those
+    of later environments by any of its versions, that of the next wave by this version.
+    """
+    environment, served, active = world.desired.environment, release_served(world), world.active
+    if environment is None or served is None or active is None:
+        return ()
+    proving, key = world.record.proving, (served.id.digest, served.commit)
+    asked = {each for each in environment.thresholds if each > proving.longest(*key)}
+    of_wave = environment.asked_by_wave
+    if of_wave is not None and of_wave > proving.longest(*key, active.digest):
+        asked.add(of_wave)
+    return tuple(sorted(asked))
 
 
 def next_moment(world: World) -> datetime | None:

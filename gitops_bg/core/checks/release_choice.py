@@ -163,6 +163,24 @@ def _until(environment: EnvironmentInput, release: KnownRelease) -> datetime | N
     return max(moments, default=None)
 
 
+def not_proven_in_wave(environment: EnvironmentInput, version: str) -> str:
+    """Return which clusters of the wave before have not proven a version, in a sentence; empty where all have."""
+    lacking = [each for each in environment.wave_before if not _has_proven(each, version, environment.between)]
+    if not lacking:
+        return ""
+    asked = f" for {length(timedelta(seconds=environment.between))}" if environment.between else ""
+    said = (
+        _not_counting(each) if each.trouble else f"{each.cluster}, whose agent last wrote at {moment(each.written)}"
+        for each in lacking
+    )
+    return f"it is to serve, healthy{asked}, in the wave before: {'; '.join(said)}"
+
+
+def _has_proven(report: ClusterReport, version: str, seconds: int) -> bool:
+    proofs = (each for each in report.proven if each.version == version)
+    return not report.trouble and any(each.seconds >= seconds for each in proofs)
+
+
 def moment(at: datetime | None) -> str:
     """Return a moment as sentences have it."""
     return f"{at:%Y-%m-%d %H:%MZ}" if at else "an unknown time"

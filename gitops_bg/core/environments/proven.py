@@ -58,13 +58,17 @@ class Proving:
         """Return the seconds that count by ``now``."""
         return self.seconds + (max(0, int((now - self.since).total_seconds())) if self.since else 0)
 
-    def proves(self, release: str, commit: str) -> ProvenRelease | None:
-        """Return what is proven of a release, by its digest and the commit that brought it."""
-        return next((each for each in self.proven if each.is_of(release, commit)), None)
+    def longest(self, release: str, commit: str, version: str = "") -> int:
+        """Return for how many seconds a release is proven, by its digest and the commit that brought it, in one
+        ``version`` or in any; -1 where it is not.
+        """
+        proofs = (each for each in self.proven if each.is_of(release, commit) and version in ("", each.version))
+        return max((each.seconds for each in proofs), default=-1)
 
     def with_proof(self, proof: ProvenRelease) -> "Proving":
         """Return a copy in which a release is proven."""
-        others = [each for each in self.proven if not each.is_of(proof.release.digest, proof.source_commit)]
+        key = (proof.release.digest, proof.source_commit, proof.version)
+        others = [each for each in self.proven if (each.release.digest, each.source_commit, each.version) != key]
         return replace(self, proven=(*others, proof)[-MOST_PROVEN:])
 
 
@@ -130,6 +134,12 @@ class EnvironmentInput:
     """For how many seconds later environments ask a release to serve here, the fewest first; empty: none asks."""
     formers: tuple[Former, ...] = ()
     """Empty for the first environment of the app: its release is what main has."""
+    wave_before: tuple[ClusterReport, ...] = ()
+    """The clusters of this environment that promote a version before this one; empty in the first wave."""
+    between: int = 0
+    """For how many seconds a version must have served in each of them."""
+    asked_by_wave: int | None = None
+    """For how many seconds the next wave asks each version to serve here; None where there is none."""
     known: tuple[KnownRelease, ...] = ()
     """The releases that are named here, as main has them."""
     entered: KnownRelease | None = None

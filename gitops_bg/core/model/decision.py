@@ -84,6 +84,7 @@ class GateKind(StrEnum):
     SUSPENSION = "suspension"
     HISTORY = "history"
     SPEC = "spec"
+    WAVE = "wave"
 
 
 ASKS_PEOPLE = frozenset((GateKind.APPROVAL, GateKind.MANUAL))

@@ -210,3 +210,17 @@ def test_a_release_that_has_the_same_version_here_is_the_one_that_serves() -> No
     newer = replace(target(1), release=R2)
     record = decided(replace(state, desired=replace(state.desired, target=newer))).record
     assert record.versions[0].release == R2
+
+
+def test_for_the_next_wave_each_version_is_proven_anew_and_what_the_release_has_stays() -> None:
+    asked = replace(STAGING, thresholds=(30 * 60,), asked_by_wave=60)
+    record = decided(run_for(serving(asked), 31 * MINUTE)).record
+    assert proven(record) == [("r1", 1800)]
+    other = world(
+        legacy(1, release=R1),
+        active(2, routed_at=EARLIER, release=R1),
+        desired={"environment": asked, "target": replace(target(2), release=R1)},
+    )
+    state = run_for(other.with_part(record.proving), 2 * MINUTE)
+    after_two = [(each.version, each.seconds) for each in decided(state).record.proving.proven]
+    assert after_two == [(digest(1), 1800), (digest(2), 60)]

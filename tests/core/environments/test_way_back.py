@@ -13,14 +13,14 @@ from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, 
 from gitops_bg.core.model.actions import Action, EnterRelease, SwitchTraffic, WithdrawRelease
 from gitops_bg.core.model.version import ReleaseId
 from gitops_bg.core.world import World
-from tests.core.worlds import EARLIER, NOW, active, candidate, legacy, target, world
+from tests.core.worlds import EARLIER, NOW, active, candidate, digest, legacy, target, world
 
 ONE, TWO = (ReleaseId(number, f"r1:{number:064x}", f"{number:040x}") for number in (1, 2))
 PROOF = ProvenRelease(TWO, 1800, "v1:2", EARLIER, NOW, TWO.commit)
 STAGING = Former("staging", 1800, (ClusterReport("staging-1", (PROOF,), TWO, TWO.commit, EARLIER, NOW),))
 GONE = Former("staging", 1800, (ClusterReport("staging-1", trouble="its branch is gone"),))
 KNOWN = (KnownRelease(ONE, ONE.commit, 1), KnownRelease(TWO, TWO.commit, 2))
-PROD = EnvironmentInput("prod", (), (STAGING,), KNOWN, KNOWN[0], watched_since=EARLIER)
+PROD = EnvironmentInput("prod", (), (STAGING,), known=KNOWN, entered=KNOWN[0], watched_since=EARLIER)
 
 ENVIRONMENTS = {
     "another release comes in": PROD,
@@ -30,6 +30,7 @@ ENVIRONMENTS = {
     "newer ones wait": replace(PROD, newer=Newer.WAIT),
     "all releases are held": replace(PROD, held=((ONE.digest, "bad"), (TWO.digest, "bad"))),
     "later ones ask for proof": replace(PROD, thresholds=(0, 7200)),
+    "the wave before has not proven it": replace(PROD, wave_before=(ClusterReport("prod-1"),), between=60),
     "nobody looks": replace(PROD, thresholds=(7200,), watched_since=None),
 }
 
@@ -50,8 +51,16 @@ def of_the_cluster(state: World) -> list[Action]:
     return [each for each in decision.actions if not isinstance(each, EnterRelease | WithdrawRelease)]
 
 
-@pytest.mark.parametrize("situation", ENVIRONMENTS)
-@pytest.mark.parametrize("state", [going_back(), coming_forward()], ids=["back", "forward"])
+WAVE = "the wave before has not proven it"
+
+
+@pytest.mark.parametrize(
+    ("situation", "state"),
+    [
+        *((each, going_back()) for each in ENVIRONMENTS),
+        *((each, coming_forward()) for each in ENVIRONMENTS if each != WAVE),
+    ],
+)
 def test_what_an_environment_is_told_moves_no_traffic_and_keeps_none(situation: str, state: World) -> None:
     plain = of_the_cluster(state)
     told = replace(state, desired=replace(state.desired, environment=ENVIRONMENTS[situation]))
@@ -94,3 +103,29 @@ def entered(environment: EnvironmentInput, **record: object) -> list[str]:
 )
 def test_what_is_written_for_a_release(environment: EnvironmentInput, does: list[str]) -> None:
     assert entered(environment) == does
+
+
+def test_a_later_wave_waits_for_each_version_until_the_wave_before_has_proven_it() -> None:
+    def switches(*reports: ClusterReport) -> bool:
+        forward, environment = coming_forward(), replace(PROD, wave_before=reports, between=60)
+        told = replace(forward, desired=replace(forward.desired, environment=environment))
+        return any(isinstance(each, SwitchTraffic) for each in of_the_cluster(told))
+
+    this = replace(PROOF, version=digest(2), seconds=60)
+    assert switches(ClusterReport("prod-1", (this,)))
+    assert not switches(ClusterReport("prod-1", (this,)), ClusterReport("prod-2"))
+    assert not switches(ClusterReport("prod-1", (replace(this, version=digest(1)),)))
+    assert not switches(ClusterReport("prod-1", (replace(this, seconds=59),)))
+    assert not switches(ClusterReport("prod-1", (this,), trouble="its branch is gone"))
+
+
+def test_the_gate_of_a_wave_is_shown_with_whom_it_waits_for() -> None:
+    forward = coming_forward()
+    environment = replace(PROD, wave_before=(ClusterReport("prod-1", written=NOW),), between=1800)
+    told = replace(forward, desired=replace(forward.desired, environment=environment))
+    decision = decide(told.spec, told.desired, told.observed, told.record, told.now)
+    said = [each.reason for each in decision.waits if each.gate == "wave"]
+    expected = (
+        "it is to serve, healthy for 30m, in the wave before: prod-1, whose agent last wrote at 2026-01-01 12:00Z"
+    )
+    assert said == [expected]
