@@ -51,8 +51,6 @@ class Refresh:
 
     dirty: frozenset[AppOrGroup]
     moved: bool
-    again: bool = False
-    """Whether the remote is to be asked for more at once: main names other environments than before."""
 
 
 class Catalog:
@@ -336,13 +334,22 @@ class Catalog:
     # --- refreshed by the Git thread --------------------------------------------------------------------------
 
     def refresh(self) -> Refresh:
-        """Look at the remote and read what moved. Raises the errors of ``Repository.poll``."""
+        """Look at the remote and read what moved; once more where main names other environments than before, whose
+        ledgers the first look did not ask for. Raises the errors of ``Repository.poll``.
+        """
+        first = self._refresh_once()
+        if not self._asks_for_more:
+            return first
+        self._asks_for_more = False
+        second = self._refresh_once()
+        return Refresh(first.dirty | second.dirty, first.moved or second.moved)
+
+    def _refresh_once(self) -> Refresh:
         awaited, look = self._lineage.awaited(), self._lookout.begin()
         moved = self._poll(awaited, look)
         self.last_look.was_read()
         dirty, self._late = frozenset(self._late), set()
-        again, self._asks_for_more = self._asks_for_more, False
-        return Refresh(dirty | self._lookout.end(), moved, again)
+        return Refresh(dirty | self._lookout.end(), moved)
 
     def _poll(self, awaited: frozenset[str], look: int) -> bool:
         """Look once, and take over what moved; whether anything did."""

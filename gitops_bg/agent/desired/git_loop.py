@@ -279,8 +279,6 @@ class GitLoop(BackgroundThread):
         self._go_on_checking()
         self._back(refresh.dirty)
         self._listener.polled(None)
-        if refresh.again:
-            self.poll_soon()
         self._write_policy_history(refresh)
 
     def _go_on_checking(self) -> None:

@@ -35,6 +35,7 @@ from gitops_bg.core.model.decision import Decision, GateKind, GateResult
 from gitops_bg.core.model.observed import GitView, ReplicaSetView
 from gitops_bg.core.model.statements import Statements
 from gitops_bg.core.model.version import AppKey, Stage, Version, version_name
+from gitops_bg.core.status.deadlines import RELEASE
 from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import AuthenticationFailed, BranchMissing, RemoteUnreachable
 from gitops_bg.spec.app.primary import ConfigurationChange
@@ -208,13 +209,14 @@ def _explained(found: _Findings) -> Explained:
     decision, coming = found.decision, found.coming
     traffic = decision.record.routing.traffic
     live, named = _named(decision, traffic), coming.name if coming else ""
+    entering = (each.reason for each in decision.waits if each.gate == RELEASE)
     stays = f"live traffic stays with {named} if this ends well:"
     return Explained(
         subject=found.facts.app,
         phase=decision.phase,
         active=live or "",
         coming=named if decision.gates else "",
-        serves=(f"live traffic goes to {live}" if live else "nothing serves yet", *_of_release(decision)),
+        serves=(f"live traffic goes to {live}" if live else "nothing serves yet", *_of_release(decision), *entering),
         before_gates=stays if coming and coming.digest == traffic else f"next is {named}; before its traffic moves:",
         gates=tuple(
             ShownGate(gate, gate.reason, _advice(found, gate), _counts(found, gate)) for gate in decision.gates

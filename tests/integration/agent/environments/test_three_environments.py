@@ -337,3 +337,17 @@ def test_the_dashboard_shows_all_environments(travel: Travel) -> None:
         eventually(lambda: ask().status_code == 200, what="the ledgers are fetched")
         shown = " ".join(unescape(re.sub(r"<[^>]*>", " ", ask().text)).split())
     assert re.search(r"App dev staging prod \S+/ web r2, proven since .* r2 since .* r1 since .* r2 waits for", shown)
+
+
+def test_the_command_line_explains_what_an_environment_waits_for(travel: Travel, tmp_path: Path) -> None:
+    publish_environments(travel)
+    travel.dev.add("v1")
+    start(travel)
+    all_live(travel, "v1")
+    travel.dev.push_image("v2")
+    travel.wait_live(travel.staging, "v2")
+    travel.settle()
+    cli = Cli(travel.remote, travel.prod.scenario.cluster.kubeconfig, tmp_path / "cli")
+    said = cli("explain", str(travel.prod.key))
+    assert "r2 waits for staging: it serves in staging-1 since" in said
+    assert "does not count" not in said
