@@ -4,15 +4,18 @@ and puts the releases that they name in main's order (decision 113). Decides not
 The ledgers come with the one look at the remote; a file of one is read when it has changed.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from time import monotonic
 
 from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.desired.releases import release_in, release_path
+from gitops_bg.agent.runtime.cpu import cpu_limited
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.model import After, Environment, Environments, wave, wave_of
 from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, KnownRelease, former_of, named_in
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppKey, AppOrGroup, ReleaseId
 from gitops_bg.core.names import entry_branch
 from gitops_bg.repo.ledger.ledger import FollowedLedger, report_of
@@ -20,6 +23,9 @@ from gitops_bg.repo.ledger.ledger_file import LedgerDocument
 from gitops_bg.repo.read.environment import EnvironmentAt
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import STATE_PREFIX, entry_of_branch
+from gitops_bg.spec.environments.release import Release
+
+LOGGER = logging.getLogger(__name__)
 
 TICKS = 3
 """After how many polls in vain nobody has looked."""
@@ -162,7 +168,10 @@ class EnvironmentInputs:
 
     def _read_offers(self, environment: str) -> set[AppOrGroup]:
         """Read the branches that ask for a release here; return the apps for which they moved."""
-        before, tracked = self._offers, self._repository.mirror.tracked()
+        before = self._offers
+        if not (environment or before):
+            return set()
+        tracked = self._repository.mirror.tracked()
         found = dict[str, tuple[str, str]]()
         for branch, commit in tracked.items():
             entry = entry_of_branch(branch)
@@ -175,10 +184,17 @@ class EnvironmentInputs:
 
     def _offered(self, environment: str, app: AppKey, commit: str) -> str:
         """Return the digest of the release that a branch asks for; another word where nobody can tell."""
-        path = release_path(self._repository, app, environment)
-        content = self._repository.text_file(path, commit)
-        release = release_in(content, app) if isinstance(content, bytes) else None
+        try:  # anybody who may push can make such a branch: it keeps nothing else from being read
+            content = self._repository.text_file(release_path(self._repository, app, environment), commit)
+            release = self._release(content, app) if isinstance(content, bytes) else None
+        except GitopsBgError as error:
+            LOGGER.warning("the branch that asks for a release of %s in %s cannot be read: %s", app, environment, error)
+            release = None
         return release.id.digest if release is not None else "unreadable"
+
+    @staticmethod
+    def _release(content: bytes, app: AppKey) -> Release | None:
+        return cpu_limited(f"reading the release that a branch asks for, of {app}", lambda: release_in(content, app))
 
     def of(self, reading: Reading, app: AppKey, entry: AppEntry) -> EnvironmentInput | None:
         """Return what an app's decision is told; None where it is in no environment."""
