@@ -2,7 +2,10 @@
 waits for (decision 113). A suspended app takes nothing in; live traffic never depends on any of this.
 """
 
-from gitops_bg.core.checks.proving import is_settled, release_served, setback
+from datetime import timedelta
+
+from gitops_bg.core.checks.policy_rules import length
+from gitops_bg.core.checks.proving import asked_still, is_settled, release_served, setback
 from gitops_bg.core.checks.release_choice import NOTHING, Choice, Here, choose, is_newer, missing_proof
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.environments.model import Newer
@@ -46,7 +49,7 @@ def _held_here(world: World) -> tuple[tuple[str, str], ...]:
 
 def _on_its_way(world: World, environment: EnvironmentInput) -> str:
     """Return what the release that came in last is to do before another one takes its place; empty where it has
-    ended.
+    ended: it is given up, does not serve well, or has served for as long as any later environment asks.
     """
     entered, active, target = environment.entered, world.active, world.target
     if entered is None or not target or not target.release or world.record.held(world.target_digest):
@@ -54,6 +57,9 @@ def _on_its_way(world: World, environment: EnvironmentInput) -> str:
     served = release_served(world)
     if served is None or served.id != target.release:
         return f"{target.release.name} serves here, or is given up"
-    if active is not None and not is_settled(world, active) and not setback(world):
+    if active is None or setback(world):
+        return ""
+    if not is_settled(world, active):
         return f"{target.release.name} has settled here"
-    return ""
+    asked = asked_still(world)
+    return f"{target.release.name} has served here for {length(timedelta(seconds=asked[-1]))}" if asked else ""

@@ -1,0 +1,49 @@
+"""What comes into an environment, as its engine sees it: a release on its way, and one that would follow."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.checks.entering import entry_choice
+from gitops_bg.core.environments.model import Newer
+from gitops_bg.core.environments.proven import EnvironmentInput, Former
+from gitops_bg.core.world import World
+from tests.core.environments.ledgers import known, proof, report
+from tests.core.environments.serving import MINUTE, run_for
+from tests.core.worlds import EARLIER, active, pods, target, world
+
+STAGING = EnvironmentInput(
+    "staging",
+    thresholds=(1800,),
+    formers=(Former("dev", 0, (report(proof(2, 0), serves=2, cluster="dev-1"),)),),
+    known=(known(1), known(2)),
+    entered=known(1),
+    watched_since=EARLIER,
+)
+
+
+def serving_r1(newer: Newer) -> World:
+    """Staging serves r1, of which production asks for half an hour; dev has proven r2."""
+    release = replace(known(1).id, commit=known(1).commit)
+    staging = replace(STAGING, newer=newer)
+    desired = {"environment": staging, "target": replace(target(1), release=release)}
+    return world(active(1, routed_at=EARLIER, release=release), desired=desired)
+
+
+def test_a_newer_release_waits_until_the_one_here_has_served_for_as_long_as_a_later_environment_asks() -> None:
+    soaking = run_for(serving_r1(Newer.WAIT), 20 * MINUTE)
+    assert entry_choice(soaking).release is None
+    assert entry_choice(soaking).waits == "r2 is proven, and waits until r1 has served here for 30m (newer: wait)"
+    assert entry_choice(run_for(soaking, timedelta(minutes=11))).release == known(2)
+
+
+def test_a_newer_release_takes_the_place_of_one_that_is_soaking_where_that_is_asked_for() -> None:
+    assert entry_choice(run_for(serving_r1(Newer.REPLACE), 20 * MINUTE)).release == known(2)
+
+
+@pytest.mark.parametrize("newer", Newer)
+def test_a_release_that_does_not_serve_well_keeps_no_newer_one_out(newer: Newer) -> None:
+    soaking = run_for(serving_r1(newer), 20 * MINUTE)
+    broken = replace(soaking, observed=replace(soaking.observed, replica_sets=(pods(1, available=0),)))
+    assert entry_choice(broken).release == known(2)
