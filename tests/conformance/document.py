@@ -20,7 +20,8 @@ _HEAD = f"""\
 # Conformance
 
 Written by `{COMMAND}` from the tests themselves; `tests/conformance/test_documented.py` fails if it is stale.
-A test in `tests/conformance/` runs on a real control plane if there is one, else on the sandbox.
+A test in `tests/conformance/` runs on a real control plane if there is one, else on the sandbox; those of
+environments on three sandboxes with one remote, or, where only ledgers are asked, on the functions that decide.
 Counts in parentheses are (desired, current, updated, ready, available), as in Argo Rollouts: replicas
 of the target, pods of all versions, pods of the target's version, ready and available pods of the live one.
 """
@@ -62,7 +63,8 @@ def _section(section: Section) -> str:
 
 def _rows(scenario: Scenario) -> Iterator[tuple[str, ...]]:
     label = _label(scenario.id)
-    rows = [(_link(proof), proof.asserts) for proof in proofs_of(scenario.id)]
+    differs = f" Otherwise here: {scenario.differs}." if scenario.differs else ""
+    rows = [(_link(proof), f"{proof.asserts}{differs}") for proof in proofs_of(scenario.id)]
     if not is_proven(scenario.id):
         rows.append(("–", _reason(scenario)))
     for number, row in enumerate(rows):
@@ -76,7 +78,7 @@ def _reason(scenario: Scenario) -> str:
 def _label(scenario: str) -> str:
     """The short name of a scenario within its section."""
     last = scenario.rpartition("_")[2]
-    return last if last.isdigit() or len(last) <= 3 else ""
+    return last if len(last) == 1 or (len(last) <= 4 and last[-1].isdigit()) else ""
 
 
 def _link(proof: Proof) -> str:

@@ -1,37 +1,15 @@
 """Every scenario that this suite answers for: the one list, in the order of the references.
 
 A test proves a scenario if its name begins with `test_` and the scenario's id (`test_argo_04_…`; several ids may
-follow each other: `test_argo_21_22_24_…`). A scenario that does not apply here says why in one line. `survey` finds the
-tests, `document` writes docs/reference/conformance.md, `test_documented` fails where a scenario has neither.
+follow each other: `test_argo_21_22_24_…`). A scenario says what we do otherwise, and one that does not apply here why.
+`survey` finds the tests, `document` writes docs/reference/conformance.md, `test_documented` fails where a scenario has
+neither.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """One scenario of a reference: its id in the names of tests, and what it is called there."""
-
-    id: str
-    title: str
-    reason: str = ""
-    """Why there is no test: it does not apply here."""
-    later: str = ""
-    """What its test waits for; of no account once there is one."""
-    test: str = ""
-    """The name of a test that proves it, and that has another scenario's name, or none."""
-
-
-@dataclass(frozen=True)
-class Section:
-    """The scenarios of one source."""
-
-    title: str
-    source: str
-    scenarios: tuple[Scenario, ...]
-
+from tests.conformance.promotion import KARDINAL, KARGO, PROMOTER
+from tests.conformance.scenarios import Scenario, Section
 
 _DAEMON_SETS = "test_a_daemon_set_for_each_version_goes_live_goes_back_and_comes_back_from_no_node"
 _TRAFFIC = "test_no_request_fails_and_none_reaches_a_version_that_I3_forbids"
@@ -266,6 +244,6 @@ OAM = Section(
     ),
 )
 
-SECTIONS = (ARGO, GAPS, WEAK_POINTS, FLAGGER, BEATS, BGD, OAM)
+SECTIONS = (ARGO, GAPS, WEAK_POINTS, FLAGGER, BEATS, BGD, OAM, KARGO, PROMOTER, KARDINAL)
 
 EVERY = {scenario.id: scenario for section in SECTIONS for scenario in section.scenarios}
