@@ -104,6 +104,8 @@ def base_at(
 ) -> Release | None:
     """Return the release that an app's base was at a commit, as ``made_by`` brought it; None where it was none."""
     folders = repository.folders_in(app, commit)
+    if not environments.passed(folders):  # a base of the time before the app had environments
+        folders = repository.folders_in(app)
     first = next(iter(environments.passed(folders)), None)
     if first is None:
         return None
