@@ -38,6 +38,10 @@ STORIES = {
     ("docs/how-to/environments-on-branches.md",): Start(namespaces=("shop",)),
     ("docs/how-to/come-from-argo-rollouts.md",): Start(),
     ("docs/how-to/come-from-flagger.md", "docs/how-to/come-from-oam.md"): Start(),
+    ("docs/how-to/come-from-kargo.md",): Start(),
+    ("docs/how-to/come-from-gitops-promoter.md",): Start(),
+    ("docs/how-to/come-from-image-updater.md",): Start(),
+    ("docs/how-to/three-clusters.md",): Start(clusters=("dev-1", "staging-1", "prod-1")),
     ("docs/how-to/ingress.md", "docs/how-to/warm-pods.md"): Start(),
     ("docs/how-to/database-changes.md",): Start(),
     ("docs/how-to/rendered-manifests.md",): Start(needs_helm=True),
@@ -109,7 +113,18 @@ PATIENCE = 120.0
 _PAUSE = 0.7
 """Between two looks: each is a process, which costs more than all that it waits for."""
 LOOKS = {
-    "gitops-bg": ("get", "explain", "history", "plan", "diff", "status", "tree", "gate status"),
+    "gitops-bg": (
+        "get",
+        "environments",
+        "explain",
+        "gate status",
+        "history",
+        "plan",
+        "diff",
+        "status",
+        "tree",
+        "where",
+    ),
     "kubectl": ("get", "describe", "wait"),
     "git": ("fetch", "log", "show", "diff", "ls-remote"),
 }

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from tests.documentation.commands.shell import Done, Shell
 from tests.support.agent.agents import agent_settings, running
-from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.clusters import SandboxCluster, TestCluster
 from tests.support.cluster.helm import helm_at_hand
 from tests.support.git.remote import GitRemote, locked_down_env
 from tests.support.waiting import eventually
@@ -48,6 +51,8 @@ class Start:
     needs_control_plane: bool = False
     """The sandbox has no controller for Deployments."""
     needs_helm: bool = False
+    clusters: tuple[str, ...] = ("test",)
+    """The contexts of the kubeconfig, by the name that an agent of each has; one works in the first."""
 
 
 @contextmanager
@@ -59,11 +64,16 @@ def reader(cluster: TestCluster, folder: Path, start: Start) -> Iterator[Shell]:
     (home / ".gitconfig").write_text(_GIT.format(remote=remote.url, url=URL))
     (home / "gitops-bg").symlink_to(ROOT)  # the clone of this project
     with ExitStack() as stack:
-        shell = stack.enter_context(Shell(home, _environment(cluster, home)))
+        kubeconfig = cluster.kubeconfig
+        if start.clusters[1:]:
+            others = [stack.enter_context(_further(folder / name)) for name in start.clusters[1:]]
+            kubeconfig = _contexts(dict(zip(start.clusters, [cluster, *others], strict=True)), folder / "kubeconfig")
+        shell = stack.enter_context(Shell(home, _environment(kubeconfig, home)))
         if start.has_the_agent:
             cluster.install_our_kind()
             changes = {"poll_seconds": POLL_SECONDS, "namespaces": start.namespaces}
-            settings = agent_settings(folder, remote.url, cluster.kubeconfig, **changes)
+            git = {"cluster": start.clusters[0]}
+            settings = agent_settings(folder, remote.url, cluster.kubeconfig, git, **changes)
             stack.enter_context(running(settings))
         for done in _prepare(cluster, remote, shell, start):
             assert done.code == 0, done.printed
@@ -81,14 +91,36 @@ def _prepare(cluster: TestCluster, remote: GitRemote, shell: Shell, start: Start
         yield shell("mkdir work && cd work")
 
 
-def _environment(cluster: TestCluster, home: Path) -> dict[str, str]:
+@contextmanager
+def _further(folder: Path) -> Iterator[TestCluster]:
+    """Another cluster, in which nothing runs yet."""
+    folder.mkdir()
+    with SandboxCluster.run(folder) as cluster:
+        cluster.install_our_kind()
+        _make_shop(cluster)
+        yield cluster
+
+
+def _contexts(clusters: Mapping[str, TestCluster], file: Path) -> Path:
+    """Write one kubeconfig with a context for each cluster; the first is the current one."""
+    merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "current-context": next(iter(clusters))}
+    for name, cluster in clusters.items():
+        found = yaml.safe_load(cluster.kubeconfig.read_text())
+        for kind, field in (("clusters", "cluster"), ("users", "user")):
+            merged.setdefault(kind, []).append({"name": name, field: found[kind][0][field]})
+        merged.setdefault("contexts", []).append({"name": name, "context": {"cluster": name, "user": name}})
+    file.write_text(yaml.safe_dump(merged))
+    return file
+
+
+def _environment(kubeconfig: Path, home: Path) -> dict[str, str]:
     plain = locked_down_env(home)
     helm = [str(program.parent) for program in [helm_at_hand()] if program]
     ours = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_CONFIG_GLOBAL")
     kept = {name: value for name, value in plain.items() if name not in ours}
     return kept | {
         "PATH": ":".join([str(COMMANDS), *helm, os.environ["PATH"]]),
-        "KUBECONFIG": str(cluster.kubeconfig),
+        "KUBECONFIG": str(kubeconfig),
         "GIT_PAGER": "cat",
         "COLUMNS": "160",
         "NO_COLOR": "1",
