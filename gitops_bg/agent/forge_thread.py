@@ -6,6 +6,7 @@ name the forge, and the command line has the credentials; without a forge, it do
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
@@ -285,11 +286,7 @@ def connect_as(
     clock: Callable[[], datetime],
 ) -> RestForge:
     """Connect to the forge of the repository by a person's own token, for one thread."""
-    kind, url = (wanted.type or "", wanted.url or "") if wanted else ("", "")
-    endpoint = connect.ForgeEndpoint(
-        remote=repository.url, kind=kind, url=url, token=token, ca_file=access.ca_file, host=access.host
-    )
-    return connect.connect(endpoint, clock)
+    return connect.connect(replace(_server(repository, access, wanted), token=token), clock)
 
 
 def connect_with(repository: RepositorySettings, access: ForgeAccess, clock: Callable[[], datetime]) -> Connect:
@@ -297,15 +294,14 @@ def connect_with(repository: RepositorySettings, access: ForgeAccess, clock: Cal
 
     def connected(wanted: ForgeSettings) -> ForgeConnection:
         app = connect.AppSettings(access.app_id, access.app_key_file) if access.app_id and access.app_key_file else None
-        settings = connect.ForgeEndpoint(
-            remote=repository.url,
-            kind=wanted.type or "",
-            url=wanted.url or "",
-            token_file=access.token_file,
-            app=app,
-            ca_file=access.ca_file,
-        )
-        forge = connect.connect(settings, clock)
+        endpoint = replace(_server(repository, access, wanted), token_file=access.token_file, app=app)
+        forge = connect.connect(endpoint, clock)
         return ForgeConnection(forge, forge.close_connections, lambda: forge.rate().remaining)
 
     return connected
+
+
+def _server(repository: RepositorySettings, access: ForgeAccess, wanted: ForgeSettings | None) -> connect.ForgeEndpoint:
+    """Where the forge is, and which other server may get a token; without one."""
+    kind, url = (wanted.type or "", wanted.url or "") if wanted else ("", "")
+    return connect.ForgeEndpoint(remote=repository.url, kind=kind, url=url, ca_file=access.ca_file, host=access.host)
