@@ -302,6 +302,6 @@ def connect_with(repository: RepositorySettings, access: ForgeAccess, clock: Cal
 
 
 def _server(repository: RepositorySettings, access: ForgeAccess, wanted: ForgeSettings | None) -> connect.ForgeEndpoint:
-    """Where the forge is, and which other server may get a token; without one."""
+    """Return where the forge is, and which other server may get a token; without any."""
     kind, url = (wanted.type or "", wanted.url or "") if wanted else ("", "")
     return connect.ForgeEndpoint(remote=repository.url, kind=kind, url=url, ca_file=access.ca_file, host=access.host)

@@ -252,7 +252,8 @@ class GiteaWorld(World):
             if who == "reader":
                 self._tokens[who] = self.gitea.token("agent", "read:repository", "read:issue")
             elif who in ("agent", "ana"):
-                self._tokens[who] = self.gitea.token(who, "write:repository", "write:issue")
+                more = () if who == "agent" else ("read:user",)  # What a login of people asks for.
+                self._tokens[who] = self.gitea.token(who, "write:repository", "write:issue", *more)
             else:
                 return "0" * 40
         return self._tokens[who]
