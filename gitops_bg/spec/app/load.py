@@ -72,6 +72,7 @@ from gitops_bg.spec.manifests.configuration import (
     track,
 )
 from gitops_bg.spec.manifests.jobs import (
+    NO_CONTRACT,
     JobFolder,
     NamedFile,
     check_references,
@@ -442,6 +443,10 @@ class _Folder:
         before = named_files(written.before_pods if written else None, (*place, "beforePods"))
         after = named_files(written.after_settled if written else None, (*place, "afterSettled"))
         problems = self._read_jobs(document, model, [*before, *after])
+        if self.member and after:
+            wrong = document.problem(("spec", "jobs", "afterSettled"), *NO_CONTRACT, at_key=True)
+            self.problems.append(wrong)
+            problems = (*problems, wrong)
         return replace(plans, jobs=plan_of(before, self.jobs, problems), contract=plan_of(after, self.jobs, problems))
 
     def _read_jobs(self, document: Document, model: models.AppFields, files: list[NamedFile]) -> tuple[Problem, ...]:

@@ -86,6 +86,13 @@ _REFUSED = {
 """By field of its spec: why not, and what to do."""
 
 
+NO_CONTRACT = (
+    "a service of a release group cannot tell whether an older version of the group can come back",
+    "remove it: run such a Job by other means once nobody goes back to the version before",
+)
+"""Why a member has no contract, and what to do."""
+
+
 def named_files(written: Sequence[str] | None, place: Path) -> list[NamedFile]:
     """Return the files that a field names.
 

@@ -418,3 +418,29 @@ class TestACopiedFolder:
             AppKey("shop", "cart-v2"), {"target.yaml": named("cart-v1").encode()}, source_of, folder="apps/shop/cart-v2"
         )
         assert any("cart-v1 is not the name of the folder" in str(each) for each in config.problems)
+
+
+# --- Jobs ---
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: cart-migrate, namespace: shop}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: cart, command: [migrate]}]}}}
+"""
+
+
+def test_a_member_has_jobs_before_its_pods_and_no_contract() -> None:
+    """Whether an older version can come back is the group's to say."""
+    before = load(app=f"{app()}  jobs: {{beforePods: [migrate.yaml]}}\n", migrate=JOB)
+    assert complaints(before) == []
+    assert before.spec is not None
+    assert before.spec.before_pods is not None
+    after = load(app=f"{app()}  jobs: {{afterSettled: [migrate.yaml]}}\n", migrate=JOB)
+    assert complaints(after) == [
+        "app.yaml:8: spec.jobs.afterSettled: a service of a release group cannot tell whether an older version of the "
+        "group can come back (remove it: run such a Job by other means once nobody goes back to the version before)"
+    ]
+    assert after.spec is not None
+    assert after.spec.after_settled is not None
+    assert after.spec.after_settled.unknown

@@ -61,7 +61,7 @@ def test_a_contract_runs_when_nothing_older_is_warm_and_every_lane_back_is_close
     web.wait_live("v1")
     web.wait_primary("v1")
     web.wait_told("rolled-back")
-    (told,) = (each for each in web.ledger() if each["event"] == "rolled-back")
+    (told,) = (each for each in web.ledger() if each["Event"] == "rolled-back")
     assert "the lesser evil" in str(told)
     assert made(web) == 1
 
