@@ -29,6 +29,8 @@ TROUBLED = "pods time ask crash retry dates"
 ANALYSED = automatic(pre_promotion_analysis=ANALYSIS, post_promotion_analysis=ANALYSIS)
 EXPAND = MeasurementPlan((Metric("web-expand", "job", consecutive_error_limit=-1, retention=1),))
 WITH_JOBS = replace(automatic(), before_pods=EXPAND)
+CONTRACT = MeasurementPlan((Metric("web-contract", "job", consecutive_error_limit=-1, retention=1),))
+WITH_CONTRACT = replace(manual(scale_down_delay_seconds=0), after_settled=CONTRACT)
 NO_HISTORY = replace(manual(scale_down_delay_seconds=0), revision_history_limit=0)
 
 
@@ -67,6 +69,8 @@ APP_SEEDS = (
     _seed("in analysis after promotion", (*IN_ANALYSIS, *PROMOTED), "analysis crash ask pods", 1400, spec=ANALYSED),
     _seed("jobs before pods", (*V1, ("push", "2"), *LOOKS), "analysis crash ask retry time lost", 2000, spec=WITH_JOBS),
     _seed("jobs before the first pod", (), "analysis crash pods git ask lost", 180, spec=WITH_JOBS, tags=("1", "2")),
+    _seed("before a contract", V2, "analysis crash ask time pods", 740, spec=WITH_CONTRACT),
+    _seed("after a contract", (*V2_PROVEN, S), "analysis ask time crash retry", 300, spec=WITH_CONTRACT),
     _seed("a merge that nobody has seen", (*V2_PROVEN, ("push", "3"), S, ("merge",)), "ask crash retry git", 860),
     _seed("rebuilt cluster", (*ROLLED_BACK, ("rebuild", False)), "lost edited pods git ask crash", 550),
     _seed("no history kept", ROLLED_BACK, "ask retry git lost edited time", 790, spec=NO_HISTORY),

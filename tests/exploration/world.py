@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from gitops_bg.core.model.actions import ClusterAction, GitAction
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.statements import Statements
+from gitops_bg.core.model.statements import Contract, Statements
 from gitops_bg.core.model.version import NO_METADATA, PodMetadata
 
 T = TypeVar("T", bound=Hashable)
@@ -92,6 +92,7 @@ class Ledger(NamedTuple):
     """Digests that carried live traffic, oldest first."""
     statements: Statements = ()
     primary_by: str = ""
+    contract: Contract | None = None
 
 
 Branch = tuple[str, str, int, str, str]
@@ -234,6 +235,8 @@ class Books(NamedTuple):
     """What must come of a revert: the version that is to be live in the end; and the words for it."""
     prepared: frozenset[str] = frozenset()
     """Versions whose Jobs before their pods have ended well."""
+    closed: frozenset[str] = frozenset()
+    """Versions older than a contract that has begun."""
 
 
 class State(NamedTuple):

@@ -448,10 +448,12 @@ def waits_only_for_hooks(world: World, version: Version) -> bool:
 @answered_once
 def gates_to_show(world: World) -> tuple[GateResult, ...]:
     """Return the gates of the version that is next: the one traffic is on its way to, else the target's."""
-    coming = world.incoming
+    coming, wanted = world.incoming, world.target_digest
+    following = coming or world.record.version(wanted)
+    if following is not None and is_closed(world, following):
+        return (*flat((not_closed(world, following),)), *results(OF_THE_APP, world, None))  # It waits for nothing else.
     if coming:
         return gates_before_switch(world, coming)
-    wanted = world.target_digest
     if wanted != world.record.routing.traffic and world.record.held(wanted):
         return standing_gates(world, wanted)  # It waits for nothing else: not for pods that nobody wants now.
     version = world.record.version(wanted)

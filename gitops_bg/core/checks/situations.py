@@ -46,7 +46,7 @@ from gitops_bg.core.checks.phase import (
 )
 from gitops_bg.core.checks.pods import why_stuck
 from gitops_bg.core.checks.sizes import restart_story
-from gitops_bg.core.checks.subject import awaits_confirmation, has_passed_analysis, has_passed_hooks
+from gitops_bg.core.checks.subject import awaits_confirmation, has_passed_analysis, has_passed_hooks, is_closed
 from gitops_bg.core.delivery.world import answered_once, problems_of, why_suspended
 from gitops_bg.core.model.analysis import AnalysisPhase, why
 from gitops_bg.core.model.conditions import (
@@ -177,6 +177,21 @@ def on_hold(world: World) -> str:
     """Return why the target is on hold, and what lifts that; or empty."""
     hold = world.record.held(world.target_digest)
     return f"{hold.why}; `gitops-bg resume {world.spec.app}` lifts the hold" if hold else ""
+
+
+def _closed(world: World) -> str:
+    """Say that what the target names is older than a contract; or empty."""
+    return _why_closed(world, world.candidate)
+
+
+def _closed_in_main(world: World) -> str:
+    """Say the same of what ``primary.yaml`` names."""
+    return _why_closed(world, world.incoming)
+
+
+def _why_closed(world: World, version: Version | None) -> str:
+    contract = world.record.contract
+    return f"{version.name} {contract.why}" if version and contract and is_closed(world, version) else ""
 
 
 def _held(world: World) -> str:
@@ -324,6 +339,16 @@ SITUATIONS: tuple[Situation[World], ...] = (
     Situation("Available", _first, Phase.DEPLOYING),
     Situation("HooksPassed", _asked, Phase.WAITING),
     Situation(ANALYSIS_PASSED, _judged(AnalysisPhase.INCONCLUSIVE), Phase.PAUSED),
+    Situation(ON_HOLD, _closed_in_main, Phase.DEGRADED, "ContractOfMain").means(
+        "stays with the live version",
+        Who.PROMOTER,
+        "have primary.yaml name the live version again, as by `git revert` of what changed it",
+    ),
+    Situation(ON_HOLD, _closed, Phase.HELD, "Contract").means(
+        "stays with the live version",
+        Who.AUTHOR,
+        "push a version that does without what the contract removed",
+    ),
     Situation("Progressing", _promoting, Phase.PROMOTING),
     Situation("Restarting", _restarting, Phase.RESTARTING),
     Situation("CandidateReady", _comes_up, Phase.PROGRESSING),

@@ -18,7 +18,7 @@ from gitops_bg.core.delivery.subject import Judged, Round
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.model.analysis import AnalysisRun, AnalysisStage
 from gitops_bg.core.model.hooks import Hook, HookRun, HookType
-from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.record import Event, SwitchKind
 from gitops_bg.core.model.statements import Cause, Hold
 from gitops_bg.core.model.version import AppOrGroup, Snapshot, Stage, Version, short
 from gitops_bg.core.world import World
@@ -120,7 +120,10 @@ class AppSubject:
         if world.record.adopted is not None and not world.record.adopted.left:
             return f"while Deployment {world.record.adopted.deployment}, which served before, may have pods"
         warm = [each.name for each in world.record.versions if each != active and _may_come_back(world, each)]
-        return f"while {', '.join(warm)} may come back: its pods are warm" if warm else ""
+        if warm:
+            return f"while {', '.join(warm)} may come back: its pods are warm"
+        is_to_be_told = any(entry.event is Event.CONTRACTED for entry in world.record.ledger)
+        return "until Git has the ledger that says so" if is_to_be_told else ""
 
     def is_contracted(self, digest: str) -> bool:
         """Return whether its Jobs after settling have succeeded."""

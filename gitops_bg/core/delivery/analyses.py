@@ -82,9 +82,13 @@ def _begin_contract(world: W, rounds: Rounds[W]) -> W:
     own = last if last is not None and last.digest == digest else None
     if (own is not None and own.started_at is not None) or is_busy(asked, "") or asked.of.awaits_contract():
         return world
+    world = asked.of.closing(digest)
+    asked = rounds(world)
+    if asked.of.awaits_contract():  # the ledger is told first: a record that is lost learns it there
+        return world
     attempt = asked.analyses.next_attempt_for(SETTLED, digest)
     run = own or AnalysisRun(SETTLED, digest, asked.of.rollout(digest), attempt)
-    return _with_run(asked.of.closing(digest), _started(asked, run, plan, asked.serving), rounds)
+    return _with_run(world, _started(asked, run, plan, asked.serving), rounds)
 
 
 def await_verdict(world: W, digest: str, fallback: str, rounds: Rounds[W]) -> W:

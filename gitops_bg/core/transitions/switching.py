@@ -16,7 +16,7 @@ from gitops_bg.core.checks.adoption import may_take_over, moves_no_more, service
 from gitops_bg.core.checks.gates import gates_before_first, gates_before_switch, gates_of_begun_switch
 from gitops_bg.core.checks.pods import reaches_only
 from gitops_bg.core.checks.ports import derived_ports, ports_of, promoted_ports
-from gitops_bg.core.checks.subject import has_passed_analysis, has_passed_hooks
+from gitops_bg.core.checks.subject import has_passed_analysis, has_passed_hooks, is_closed
 from gitops_bg.core.checks.versions import goes_back_still
 from gitops_bg.core.delivery.analyses import await_verdict
 from gitops_bg.core.delivery.gates import all_open, record_overridden_policies
@@ -407,9 +407,12 @@ def _choice(world: World) -> str:
     coming = None if world.switch_kind is SwitchKind.ROLLBACK else world.incoming
     judged = coming if coming and not _is_judged(world, coming) else None
     newest = judged or world.candidate or coming
+    if newest is not None and is_closed(world, newest):
+        return world.record.routing.traffic  # It gets no pods.
     if newest and _may_show(world, newest):
         return newest.digest
     shown = world.record.version(world.record.routing.preview)
+    shown = None if shown is not None and is_closed(world, shown) else shown
     still_of_use = newest is not None or bool(world.record.held(world.record.routing.preview))
     still_of_use |= shown is not None and shown.stage is Stage.CANDIDATE and not world.knows_target
     if shown and still_of_use and shown.stage is not Stage.ARCHIVED:

@@ -73,8 +73,8 @@ class Life(Resting[State]):
         self._gone_back: set[tuple[int, int]] = set()
         self._ends: dict[object, tuple[object, State]] = {}
         strategy = rules.spec.strategy
-        asks = strategy.pre_promotion_analysis, strategy.post_promotion_analysis, rules.spec.before_pods
-        self._measures = any(asks)
+        asks = strategy.pre_promotion_analysis, strategy.post_promotion_analysis
+        self._measures = any((*asks, rules.spec.before_pods, rules.spec.after_settled))
         """Else nothing is ever due to be measured, and nobody need ask."""
 
     @property
@@ -512,6 +512,8 @@ class Life(Resting[State]):
         state = self._now_newest(state, agent)
         if saves and writes != 0:
             state = self._save(state, agent, outcome)
+        if any(each.id.stage is AnalysisStage.AFTER_SETTLED for each in outcome.measures):
+            state = self.with_books(state, promises.contracted(self.cluster(state), self.books(state)))
         count = len(outcome.cluster) if writes is None else max(0, writes - saves)
         state = self._write(state, who, agent, outcome.cluster[:count])
         if not who:
@@ -799,6 +801,7 @@ class Life(Resting[State]):
         """I6: a rollback to the last good version takes one switch, with Git away."""
         books, record, cluster = self.books(state), self.record(state), self.cluster(state)
         good = [one for one in books.served if one != books.live and one not in books.bad | books.left and can_run(one)]
+        good = [one for one in good if one not in books.closed]
         good = [one for one in good if cluster.pods(one) or self._has_text(record, one)]
         state = self.with_git(state, self.git(state)._replace(up=False))
         asked = self.ask(self.with_books(state, books._replace(expect=None)), "rollback")
@@ -919,4 +922,5 @@ def _told_by(actions: tuple[Action, ...], record: Record) -> Ledger:
         record.routing.activations,
         tuple(replace(said, at=LONG_AGO) for said in unwanted(record.statements)),
         record.git.primary_by,
+        record.contract and replace(record.contract, at=LONG_AGO),
     )

@@ -417,6 +417,7 @@ def _memory(ledger: Ledger) -> LedgerMemory:
         ledger.served,
         ledger.statements,
         primary_by=ledger.primary_by,
+        contract=ledger.contract,
     )
 
 

@@ -213,6 +213,16 @@ def prepared(before: Cluster, after: Cluster, books: Books) -> None:
             raise broken(f"pods of {one.tag}, whose Jobs have not succeeded")
 
 
+def contracted(cluster: Cluster, books: Books) -> Books:
+    """A contract begins only when nothing that served before has pods; from then on nothing older comes back."""
+    if books.closed.issuperset(books.came[: books.came.index(books.live)]):
+        return books
+    warm = [one.tag for one in cluster.sets if one.tag in books.served and one.tag != books.live and one.replicas]
+    if warm:
+        raise broken(f"the contract of {books.live} begins while {warm} may come back")
+    return books._replace(closed=books.closed | set(books.came[: books.came.index(books.live)]))
+
+
 def _switched(  # one promise after the other
     action: act.SwitchTraffic,
     before: Cluster,
@@ -227,6 +237,8 @@ def _switched(  # one promise after the other
         raise broken(f"I1: {action}: {before.available(tag)} pods, while {before.available(left)} serve")
     if before.available(tag) == 0:
         raise broken(f"I1: {action}, which has no pods")
+    if left and tag in books.closed:
+        raise broken(f"{action}, which is older than a contract, and nobody forced it")
     if record.routing.switch is None or tag_of(record.routing.switch.to_digest) != tag:
         raise broken(f"{action}, which the record does not say: it was decided with old knowledge")
     named = any(commit.primary == tag for commit in main)
@@ -331,6 +343,7 @@ def rests(
         and can_run(head.primary)
         and is_judged(record, head.primary)
         and live != head.primary
+        and head.primary not in books.closed
     ):
         raise broken(f"the one rule: primary.yaml names {head.primary}, and traffic ends at {live or 'nothing'}")
     if not frozen and not live and head.target and can_run(head.target) and not head.primary and not record.holds:
@@ -349,14 +362,14 @@ def rests(
         ):
             raise broken(f"{failed} failed its analysis, and is not on hold")
     _leaves_what_failed(record, live, head, [one for one in books.served if can_run(one)], books)
-    if books.expect and not frozen and live != books.expect[0]:
+    if books.expect and not frozen and live != books.expect[0] and books.expect[0] not in books.closed:
         raise broken(f"a revert ends with the old version and stays: {books.expect[1]}; it ended at {live}")
 
 
 def _leaves_what_failed(record: Record, live: str, head: Commit, served: list[str], books: Books) -> None:
     """A version that fails its analysis after the promotion does not keep traffic, where another served well before."""
     failed = any(run.phase is AnalysisPhase.FAILED and run.stage is AnalysisStage.POST for run in _of(record, live))
-    good = [one for one in served if one != live and one not in books.bad | books.left]
+    good = [one for one in served if one != live and one not in books.bad | books.left | books.closed]
     if failed and good and head.retry[0] != live:
         raise broken(f"{live} failed its analysis after the promotion, and stays live though {good[-1]} served well")
 
