@@ -22,7 +22,7 @@ from gitops_bg.core.checks.pods import Stuck, remedy_of, stuck
 from gitops_bg.core.checks.release_choice import not_proven_in_wave
 from gitops_bg.core.checks.sizes import expires_at, is_scaled_to_zero, needed_to_switch, ready_since, wanted_size
 from gitops_bg.core.checks.subject import AppSubject, awaits_confirmation, awaits_jobs, is_closed, round_of
-from gitops_bg.core.checks.versions import is_old_tag
+from gitops_bg.core.checks.versions import is_old_tag, leads_back
 from gitops_bg.core.delivery.gates import (
     SKIPPED,
     AlikeGate,
@@ -284,11 +284,11 @@ def folder_in_main(world: World, _: Version | None) -> GateResult | None:
 
 
 def wave_before(world: World, version: Version) -> GateResult | None:
-    """Shut until the clusters of the environment's wave before have proven a version; nothing serves there of a way
-    back, so no rollback is asked for it.
+    """Shut until the clusters of the environment's wave before have proven a version. Nothing serves there of a way
+    back, so none is asked for it, also where it leads to a version that this cluster never served (E6).
     """
     environment = world.desired.environment
-    if environment is None or not environment.wave_before:
+    if environment is None or not environment.wave_before or leads_back(world, version):
         return None
     lacking = not_proven_in_wave(environment, version.digest)
     app = world.spec.app

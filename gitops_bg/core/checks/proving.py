@@ -5,10 +5,10 @@ Only what this cluster shows counts, and only of the version that serves: anothe
 about it.
 """
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.phase import led_elsewhere, unavailable, unreached
+from gitops_bg.core.checks.versions import numbered
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.environments.proven import KnownRelease
 from gitops_bg.core.model.analysis import AnalysisStage
@@ -35,7 +35,7 @@ def release_served(world: World) -> KnownRelease | None:
     release = target.release if target and is_wanted else active.release
     if release is None:
         return None
-    return KnownRelease(release if release.number else replace(release, number=active.number), release.commit)
+    return KnownRelease(numbered(world, release, active), release.commit)
 
 
 def setback(world: World) -> str:

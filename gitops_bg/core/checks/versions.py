@@ -13,7 +13,7 @@ from gitops_bg.core.model.digest import is_computed_here, same_content
 from gitops_bg.core.model.record import Record, Rollout, SwitchKind
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.statements import Says
-from gitops_bg.core.model.version import Color, Snapshot, Version, short
+from gitops_bg.core.model.version import Color, ReleaseId, Snapshot, Version, short
 from gitops_bg.core.names import configuration_name
 from gitops_bg.core.world import World
 
@@ -160,6 +160,30 @@ def is_old_tag(world: World, candidate: Version) -> bool:
     objection = world.record.objection(candidate.digest)
     said_so = objection is not None and objection.lifted is Says.CLEARED
     return candidate.was_active and not said_so
+
+
+def leads_back(world: World, version: Version) -> bool:
+    """Return whether ``primary.yaml`` names a version that is older than the serving one, by its number or by that of
+    its release: the promotion of what serves was taken back, perhaps before this cluster served the older one.
+    """
+    active, primary = world.active, world.desired.primary
+    if active is None or not primary or world.primary_digest != version.digest:
+        return False
+    here, there = active.release, primary.release
+    if here is not None and there is not None and here.number and there.number and here.number != there.number:
+        return there.number < here.number
+    return version.number < active.number
+
+
+def numbered(world: World, release: ReleaseId, version: Version) -> ReleaseId:
+    """Return the release of a version with its number. What came in has one; in the first environment it is that of
+    its version: the one in ``primary.yaml``, where that names it, so that every cluster says the same.
+    """
+    if release.number:
+        return release
+    primary, known = world.desired.primary, version.release
+    named = primary.release if primary and world.primary_digest == version.digest else None
+    return replace(release, number=(named or known or release).number or version.number)
 
 
 SERVICE, REPLICA_SET, APP = "Service", "ReplicaSet", "BlueGreenDeployment"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gitops_bg.core.checks.pods import may_still_serve, waits_for_room
 from gitops_bg.core.checks.sizes import RECHECK, PodGroup, is_old, may_go_on, refused_pods, serves
-from gitops_bg.core.checks.versions import is_live, next_color, warm_until
+from gitops_bg.core.checks.versions import is_live, next_color, numbered, warm_until
 from gitops_bg.core.delivery.analyses import POST, SETTLED
 from gitops_bg.core.delivery.holds import lift_others, put_hold
 from gitops_bg.core.foreign_json import tag_of
@@ -228,19 +228,23 @@ def choose_candidate(world: World) -> World:
 
 def _with_releases(world: World) -> World:
     """Note of which release the versions are that Git names. The same version may be wanted of another one: then it is
-    of that. A release that has no number yet gets that of its version.
+    of that. A release that has no number yet gets that of its version, as ``primary.yaml`` says it; later numbers are
+    higher.
     """
     primary, target = world.desired.primary, world.target
     named = world.record.version(world.primary_digest) if primary and primary.release else None
-    if primary and named is not None and named.release is None:
-        world = world.with_version(replace(named, release=primary.release))
+    if primary and primary.release and named is not None:
+        world = world.with_record(replace(world.record, last_version=max(world.record.last_version, primary.version)))
+        if named.release is None or named.release.digest == primary.release.digest:
+            commit = named.release.commit if named.release else primary.release.commit
+            release = replace(primary.release, commit=commit)
+            world = world.with_version(replace(named, release=release))
     wanted = world.record.version(world.target_digest)
     if wanted is None or not target or target.release is None:
         return world
-    known = wanted.release
-    if known is not None and known.number and known.digest == target.release.digest:
+    known, release = wanted.release, numbered(world, target.release, wanted)
+    if known is not None and (known.number, known.digest) == (release.number, release.digest):
         return world
-    release = replace(target.release, number=target.release.number or wanted.number)
     return world.with_version(replace(wanted, release=release))
 
 

@@ -144,12 +144,19 @@ def _row(session: Session, place: PlaceOptions, app: str) -> EnvironmentsRow:
 
 
 def _release(row: EnvironmentsRow, named: str) -> ReleaseId:
-    """Return the newest release of this name that a ledger knows. Raises `NameNotFound`."""
+    """Return the release of this name that a ledger knows, of one content the newest. Raises `NameNotFound`, and
+    `UsageError` where several have the name: replicas that changed without a new version, or numbers of a time before
+    ``primary.yaml`` named one.
+    """
     known = releases_in(row)
     found = [each for each in known if each.name == named or (":" in named and each.digest.startswith(named))]
     if not found:
         there = ", ".join(dict.fromkeys(each.name for each in known)) or "none"
         raise NameNotFound(f"no ledger knows a release {named} of {row.app}: there are {there}")
+    contents = {each.digest: each for each in found}
+    if len(contents) > 1:
+        said = " or ".join(f"{each.digest} (commit {each.commit[:10]})" for each in contents.values())
+        raise UsageError(f"{len(contents)} releases of {row.app} are called {named}: give the digest, {said}")
     return found[-1]
 
 
