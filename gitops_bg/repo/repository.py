@@ -94,7 +94,7 @@ class Repository:
         self.mirror = mirror = Mirror(settings)
         self.lock = mirror.lock
         self._trees = trees = Trees(mirror)
-        environments = EnvironmentReader(trees, settings, self._environments_file, self._environments_before)
+        environments = EnvironmentReader(trees, settings, self._environments_file, _EnvironmentsBefore(self))
         self._index = AppIndex(mirror, trees, partial(oldest, mirror, trees), environments.at)
         self._details = details = Details(mirror)
         near = NearChanges(mirror, trees)
@@ -306,11 +306,6 @@ class Repository:
     def _environments_file(self, commit: str) -> bytes | Problem | None:
         file = self._files.at(ENVIRONMENTS_FILE, commit, lenient=True)
         return file.content if file is not None else None
-
-    def _environments_before(self, commit: str) -> Iterable[bytes]:
-        """Return what environments.yaml said up to a commit of main, newest first; a few times."""
-        said = islice(self._journal.changes_of(ENVIRONMENTS_FILE, commit, commit), _MOST_BEFORE)
-        return (each.content for each in said if each.content is not None)
 
     def entries_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, TreeEntry]]:
         """Return the files of apps by name, unread, with blob ids by which parses can be cached."""
@@ -546,3 +541,24 @@ class Repository:
         self._blobs.forget()
         self.poller.compare_again()
         self.lock.suspect = False
+
+
+class _EnvironmentsBefore:
+    """What main said of environments before; asked while `Repository.lock` is held."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._of = repository
+
+    def contents(self, commit: str, since: str) -> Iterable[bytes]:
+        """Return what environments.yaml said up to a commit of main, newest first; a few times."""
+        journal = self._of._journal
+        said = islice(journal.changes_of(ENVIRONMENTS_FILE, commit, commit, since=since), _MOST_BEFORE)
+        return (each.content for each in said if each.content is not None)
+
+    def contains(self, commit: str, other: str) -> bool:
+        """Return whether the line of main up to a commit has another one."""
+        return self._of._mainline.place(other, commit) is not None
+
+    def folders(self, commit: str) -> Mapping[AppKey, frozenset[str]]:
+        """Return the names of the folders in those of all apps."""
+        return self._of.inner_folders(commit)

@@ -23,6 +23,7 @@ from gitops_bg.repo.ledger.ledger_file import LedgerDocument
 from gitops_bg.repo.read.environment import EnvironmentAt
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import STATE_PREFIX, entry_of_branch
+from gitops_bg.spec.app.layout import OVERLAY_FILE, RELEASE_FILE
 from gitops_bg.spec.environments.release import Release
 
 LOGGER = logging.getLogger(__name__)
@@ -210,8 +211,10 @@ class EnvironmentInputs:
             entered = self._placed(reading, release.id, release.id.commit)
         known = [self._placed(reading, each, commit) for (_, commit), each in named.items()]
         branch = entry_branch(own.name, app)
-        is_broken = bool(formers) and release is None and entry.has_target
-        problems = (*at.problems, *(config.problems if is_broken else ()))
+        is_known = config.spec is not None and (release is not None or not entry.has_target)
+        fit = [f"{config.folder}/{own.name}/{name}" for name in (OVERLAY_FILE, RELEASE_FILE)]
+        # That the overlay does not fit a release that can be read, a later release may mend.
+        problems = (*at.problems, *(each for each in config.problems if not is_known or each.file not in fit))
         return EnvironmentInput(
             own.name,
             tuple(int(each.total_seconds()) for each in home.environments.thresholds(own.name, home.folders)),

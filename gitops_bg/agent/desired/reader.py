@@ -124,13 +124,13 @@ class MainReader:
         self._log_left_out({app.namespace for app in poll.changed - changed})
         if poll.settings_changed:
             self._read_settings()
-            self._environment = self._repository.environment
+        before, self._environment = self._environment, self._repository.environment
         self._hidden = poll.hidden
         changed |= (self._read_shared(poll) | self._broken.keys() | self._lacking) - removed
         self._read_apps(changed, removed)
         if {GROUPS_FOLDER, ANALYSIS_FOLDER} & poll.others_changed:
             self._read_groups()
-        all_look = self._read_policies(poll) or poll.settings_changed
+        all_look = self._read_policies(poll) or poll.settings_changed or self._environment != before
         self._unread = _NO_POLL
         touched = changed | removed
         return touched | self._named_before(touched) | (set(self._entries) if all_look else set())

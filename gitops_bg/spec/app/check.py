@@ -144,6 +144,7 @@ def check_repository(
     found += (each for folder in folders for each in folder_findings(folder, LintSeverity.ERROR))
     of_groups = (note for key, desired in groups.items() for note in notes_of_group(key, desired))
     notes = [*of_groups, *(note for each in policies for note in each.notes), *nobody_s]
+    notes += environments.notes
     notes += notes_of_environments(configs, contents, environments.environments)
     broken = {folder for each in found for folder in _folders_of(each.problem.file)}
     sound = (each for each in folders if not each.config.problems and each.config.folder not in broken)

@@ -1,10 +1,12 @@
 """Reads ``environments.yaml``, the environments of a repository: its schema, and every error with its place."""
 
+import re
 from typing import Literal
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.model import NO_ENVIRONMENTS, Environment, Environments, faults
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.names import API_VERSION, GROUP
 from gitops_bg.core.written import Conflict
 from gitops_bg.spec.app.layout import ENVIRONMENTS_FILE
 from gitops_bg.spec.app.validation import validate
@@ -28,6 +30,8 @@ class EnvironmentsFile:
     environments: Environments | None = NO_ENVIRONMENTS
     """None where nobody can tell; without any where there is no such file."""
     problems: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+    """What people should know, though nothing of it is wrong."""
 
     def of_cluster(self, cluster: str) -> tuple[Environment | None, tuple[Problem, ...]]:
         """Return the environment of a cluster, or why nobody can tell it; None and no problem where the repository has
@@ -47,6 +51,8 @@ class EnvironmentsFile:
 
 
 NO_ENVIRONMENTS_FILE = EnvironmentsFile()
+_OURS = re.compile(rb"%s/|\bkind\b[\"']?\s*:\s*[\"']?Environments\b" % re.escape(GROUP.encode()))
+"""What a file has that is meant for gitops-bg, also where the rest of it cannot be read."""
 
 
 def load_environments(content: bytes | Problem | None) -> EnvironmentsFile:
@@ -55,6 +61,10 @@ def load_environments(content: bytes | Problem | None) -> EnvironmentsFile:
         return NO_ENVIRONMENTS_FILE
     if isinstance(content, Problem):
         return EnvironmentsFile(None, (content,))
+    if not _OURS.search(content):
+        message = f"has no apiVersion of {GROUP}, so it is taken for that of another tool: there are no environments"
+        remedy = f"where it is meant for gitops-bg, write apiVersion: {API_VERSION} and kind: Environments"
+        return EnvironmentsFile(notes=(Problem(ENVIRONMENTS_FILE, message, 1, 1, remedy=remedy),))
     document, problems = read_one(ENVIRONMENTS_FILE, content)
     if document is None:
         return EnvironmentsFile(None, problems)

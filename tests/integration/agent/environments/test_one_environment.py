@@ -124,6 +124,19 @@ def test_a_mistake_in_environments_yaml_is_told_and_a_way_back_moves_all_the_sam
     web.wait_live("v1")
 
 
+def test_what_the_overlay_lacks_keeps_no_release_out_that_may_bring_it(web: App) -> None:
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {A: b}\n"
+    refers = {"name": "web", "envFrom": [{"configMapRef": {"name": "settings"}}]}
+    overlay = yaml.safe_dump({"spec": {"template": {"spec": {"containers": [refers]}}}})
+    web.container = {"envFrom": refers["envFrom"]}
+    files = {"settings.yaml": settings, "target.yaml": web.target_yaml("v10"), "prod/overlay.yaml": overlay}
+    web.scenario.publish("Settings", {f"{web.folder}/{name}": text for name, text in files.items()})
+    said = web.wait_condition("InvalidSpec")["message"]
+    assert "refers to ConfigMap settings, which this release does not have" in said
+    waits = [each["reason"] for each in web.status["waits"] if each["gate"] == "release"]
+    assert [each.startswith("nothing comes in: the ledger of dev-1 does not count") for each in waits] == [True]
+
+
 def test_a_fresh_agent_finds_its_environment_in_the_past_of_a_file_that_is_broken(web: App) -> None:
     web.scenario.publish("Break it", {"environments.yaml": ENVIRONMENTS + "- {name: prod, clusters: [x]}\n"})
     web.scenario.restart(fresh_mirror=True)

@@ -1,0 +1,42 @@
+"""While a file of an app, or of the repository, has a mistake, no release enters: nobody can tell what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.integration.agent.environments.test_three_environments import (
+    Travel,
+    all_live,
+    publish_environments,
+    soak,
+    start,
+    travel,
+)
+from tests.support.command_line import Cli
+
+__all__ = ["travel"]
+
+
+def test_a_release_on_hold_stays_out_while_app_yaml_cannot_be_read(travel: Travel, tmp_path: Path) -> None:
+    publish_environments(travel)
+    travel.dev.add("v1")
+    start(travel)
+    all_live(travel, "v1")
+    travel.dev.push_image("v2")
+    travel.wait_live(travel.staging, "v2")
+    travel.settle()
+    cli = Cli(travel.remote, travel.prod.scenario.cluster.kubeconfig, tmp_path / "cli")
+    cli("hold", "web", "--release", "r2", "--everywhere", "--reason", "loses orders")
+    travel.settle()
+    path = f"{travel.dev.folder}/app.yaml"
+    text = travel.remote.show("main", path) or ""
+    travel.dev.scenario.publish("Typo", {path: text.replace("spec:", "spec:\n  nonsenseField: 1", 1)})
+    soak(travel.staging, 1900)
+    travel.settle()
+    assert travel.release("prod") != travel.release("staging")
+    waits = [each["reason"] for each in travel.prod.status["waits"] if each["gate"] == "release"]
+    assert len(waits) == 1
+    assert "nonsenseField: there is no such field" in waits[0]
+    travel.dev.scenario.publish("Mend it", {path: text})
+    travel.settle()
+    assert travel.prod.live_tag() == "v1"
