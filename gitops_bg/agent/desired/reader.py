@@ -11,6 +11,7 @@ from dataclasses import replace
 from cachetools import LRUCache
 
 from gitops_bg.agent.desired.document_caches import GroupCache, PolicyCache, SharedDocumentUsers, struck
+from gitops_bg.agent.desired.entries import EntryCheck
 from gitops_bg.agent.desired.reading import AppEntry, Reading, unreadable
 from gitops_bg.agent.runtime.cpu import cpu_limited, outside_cpu_limit
 from gitops_bg.agent.runtime.failures import log_bug, quietly
@@ -78,6 +79,7 @@ class MainReader:
         self._settings_problems: tuple[Problem, ...] = ()
         self._good_settings: bytes | None = None
         self._environment = NO_ENVIRONMENT
+        self._entered = EntryCheck(repository)
         self._groups = GroupCache(self._files_below, self._folder_before)
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._parsed_offers: LRUCache[tuple[AppKey, str], _Offered] = LRUCache(_OFFERS)
@@ -310,6 +312,7 @@ class MainReader:
         config = cpu_limited(
             f"reading {folder}", lambda: load_app(app, contents, source, library, alerting, folder, home)
         )
+        config = self._entered.checked(config, files, home)
         made = tuple(sorted(makers - {PRIMARY_FILE}))
         return AppEntry(config, config.has_primary, config.has_target, made, self._repository.head, tree)
 

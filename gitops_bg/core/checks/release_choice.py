@@ -48,6 +48,9 @@ def choose(environment: EnvironmentInput, here: Here = Here()) -> Choice:  # noq
         return NOTHING
     if environment.unclear:
         return Choice(waits=environment.unclear)
+    if (here_now := environment.entered) is not None and here_now.landed is None and _are_others(environment):
+        said = f"{here_now.id.name}, which is here, came with commit {here_now.commit[:10]}, which main does not have: "
+        return Choice(waits=f"{said}nobody can tell what is newer; gitops-bg enter --skip lets one in")
     chosen = _newest_proven(environment, here)
     if chosen is None:
         return _in_sight(environment, here)
@@ -62,6 +65,14 @@ def _newest_proven(environment: EnvironmentInput, here: Here) -> KnownRelease | 
         if is_newer(environment, each) and each.id.digest not in held and not missing_proof(environment, each):
             return each
     return None
+
+
+def _are_others(environment: EnvironmentInput) -> bool:
+    """Return whether another release than the one that is here could come in."""
+    here = environment.entered
+    return any(
+        each.landed is not None and each.id.digest != (here.id.digest if here else "") for each in environment.known
+    )
 
 
 def is_newer(environment: EnvironmentInput, release: KnownRelease) -> bool:

@@ -27,7 +27,16 @@ def released(app: App, tag: str, number: int) -> str:
 
 def enter(app: App, tag: str, number: int) -> str:
     """Let a release come into the environment; return the commit."""
-    return app.scenario.publish(f"Enter {tag}", {f"{app.own_folder}/release.yaml": released(app, tag, number)})
+    return publish_released(app, tag, number)
+
+
+def publish_released(app: App, tag: str, number: int, folder: str = "prod", message: str = "") -> str:
+    """Commit release.yaml, by default as one that lets it in."""
+    text = released(app, tag, number)
+    said = yaml.safe_load(text)
+    trailers = f"Bg-App: {app.key}\nBg-Event: entered\nBg-Release: r{number} {said['digest']}\n"
+    files = {f"{app.folder}/{folder}/release.yaml": text}
+    return app.scenario.publish(message or f"web: take r{number} in {folder}\n\n{trailers}", files)
 
 
 @pytest.fixture
@@ -124,6 +133,24 @@ def test_a_mistake_in_environments_yaml_is_told_and_a_way_back_moves_all_the_sam
     web.wait_live("v1")
 
 
+def test_a_release_that_somebody_wrote_by_hand_reaches_no_live_traffic(web: App) -> None:
+    publish_released(web, "v66", 66, message="Tidy up")
+    said = web.wait_condition("InvalidSpec")["message"]
+    assert f"{web.folder}/prod/release.yaml: no environment before prod ever had r66, and no commit lets it in" in said
+    web.scenario.wait_idle()
+    assert (web.live_tag(), list(web.versions()), web.offered()) == ("v1", ["v1"], False)
+    publish_released(web, "v1", 1, message="Back again")
+    web.wait_phase("Healthy")
+
+
+def test_a_release_that_an_environment_before_had_may_be_brought_by_any_commit(web: App) -> None:
+    enter(web, "v2", 2)
+    web.wait(web.offered, "the promotion is offered")
+    enter(web, "v1", 1)
+    publish_released(web, "v2", 2, message="As it was entered before")
+    web.wait(web.offered, "the promotion is offered")
+
+
 def test_what_the_overlay_lacks_keeps_no_release_out_that_may_bring_it(web: App) -> None:
     settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {A: b}\n"
     refers = {"name": "web", "envFrom": [{"configMapRef": {"name": "settings"}}]}
@@ -153,7 +180,7 @@ def test_an_app_without_a_folder_for_the_environment_is_no_app_of_this_cluster(w
     world.wait_idle()
     assert agent.catalog.apps() == frozenset()
     assert world.live("bluegreendeployments", "web") is None
-    world.publish("In prod, too", {f"{app.folder}/prod/release.yaml": released(app, "v1", 1)})
+    publish_released(app, "v1", 1)
     app.wait_live("v1")
 
 
@@ -176,8 +203,8 @@ def test_an_agent_whose_cluster_no_environment_ever_named_does_nothing_and_says_
     app = world.app(environment="prod")
     app.add("v1")
     text = ENVIRONMENTS.replace("clusters: [test]", "clusters: [elsewhere]")
-    files = {f"{app.folder}/dev/overlay.yaml": "{}\n", f"{app.folder}/prod/release.yaml": released(app, "v1", 1)}
-    world.publish("Environments", {"environments.yaml": text, **files})
+    world.publish("Environments", {"environments.yaml": text, f"{app.folder}/dev/overlay.yaml": "{}\n"})
+    publish_released(app, "v1", 1)
     agent = world.start()
     world.wait_idle()
     assert world.live("bluegreendeployments", "web") is None
