@@ -260,6 +260,8 @@ def no_target(world: World) -> str:
     known = world.desired.seen and world.desired.in_git and world.main_counts and world.release is None
     if not known or world.desired.target is not Missing.ABSENT:
         return ""
+    if world.desired.environment is not None and world.desired.environment.formers:
+        return ""  # No release came in yet: the wait says for which, and what that waits for.
     active = world.active
     said = f"{active.name} stays live" if active else "nothing is deployed"
     return f"the app's folder in main has no target: {said} until it has one"

@@ -317,7 +317,7 @@ OTHERS: tuple[Situation[World], ...] = (
     Situation(OFFER_WRITABLE, lambda world: world.observed.git.offer_refused, reason=PUSH_REFUSED, status=False).means(
         "stays with the live version: nobody can merge a promotion",
         Who.REMOTE,
-        "let the agent push gitops-bg/promote/*; it tries again by itself, and at once when asked",
+        "let the agent push gitops-bg/promote/* and promote-in/*; it tries again by itself, and at once when asked",
         _RECONCILE,
     ),
     Situation("PullRequest", lambda world: world.observed.git.pull_trouble, reason="Trouble", status=None).means(

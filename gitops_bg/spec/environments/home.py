@@ -54,7 +54,10 @@ def check_home(home: Home, app: AppKey, folder: str, files: Collection[str]) -> 
         yield Problem(path, "is in no environment's folder, and the repository has environments", remedy=remedy)
     if home.is_first and RELEASE_FILE in files:
         message = f"{home.name} is the first environment of {app}: its release is the target"
-        remedy = f"remove it; or was the folder of an environment before {home.name} lost, where it came from?"
+        remedy = (
+            f"was the folder of an environment before {home.name} lost? Bring it back first: once the file is removed, "
+        )
+        remedy += f"what is pushed to the target goes live in {home.name}, and nothing proves it before"
         yield Problem(f"{folder}/{path_in(home.name, RELEASE_FILE)}", message, remedy=remedy)
 
 

@@ -193,6 +193,9 @@ def test_an_app_that_no_release_entered_yet_waits_for_one(world: Scenario) -> No
     app.wait(lambda: app.scenario.live("bluegreendeployments", "web"), "it is there")
     world.wait_idle()
     assert app.versions() == {}
+    app.wait(lambda: app.status.get("conditions"), "it says how it is")
+    assert "InvalidSpec" not in [each["type"] for each in app.status["conditions"] if each["status"] == "True"]
+    assert app.phase() != "Invalid", app.status
     enter(app, "v1", 1)
     app.wait_live("v1")
 
