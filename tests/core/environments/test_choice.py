@@ -181,3 +181,13 @@ def test_what_came_in_does_not_come_in_again(environment: EnvironmentInput, here
     chosen = choose(environment, here).release
     if chosen is not None:
         assert choose(replace(environment, entered=chosen), here).release is None
+
+
+def test_where_main_lacks_the_commit_of_the_release_that_is_here_the_next_one_waits_and_says_so() -> None:
+    here = replace(known(9), landed=None)
+    choice = choose(replace(prod(report(proof(3), serves=3)), entered=here))
+    assert choice.release is None
+    assert choice.waits.startswith(
+        f"r9, which is here, came with commit {here.commit[:10]}, which main does not have: "
+    )
+    assert not choose(replace(prod(releases=0), entered=here)).waits
