@@ -76,14 +76,14 @@ class EntryCheck:
         for each in home.environments.passed(home.folders):
             if each.name == home.name:
                 return False
-            of_former = self._said(release_path(self._repository, app, each.name))
+            of_former = self._contents(release_path(self._repository, app, each.name))
             if content in of_former or any(
-                release.digest.encode() in said for said in self._said(f"{folder}/{each.name}/{PRIMARY_FILE}")
+                release.digest.encode() in said for said in self._contents(f"{folder}/{each.name}/{PRIMARY_FILE}")
             ):
                 return True
         return False
 
-    def _said(self, path: str) -> list[bytes]:
+    def _contents(self, path: str) -> list[bytes]:
         changes = self._repository.changes_of_file(path, most=_MOST_BEFORE)
         return [each.content for each in changes if each.content is not None]
 

@@ -202,7 +202,13 @@ RELEASED = {**SHARED, "prod/release.yaml": released(), "dev/overlay.yaml": "{}\n
             "web/primary.yaml apps/shop/web/dev/",
         ),
         ("prod", {"overlay.yaml": OVERLAY}, "overlay.yaml", "is in no environment's folder", "git mv"),
-        ("dev", {"dev/release.yaml": released()}, "dev/release.yaml", "dev is the first environment", "remove it"),
+        (
+            "dev",
+            {"dev/release.yaml": released()},
+            "dev/release.yaml",
+            "dev is the first environment",
+            "Bring it back first",
+        ),
         ("prod", {"prod/overlay.yaml": "kind: StatefulSet\n"}, "prod/overlay.yaml:1", "Deployment", "write Deployment"),
         ("prod", {"prod/overlay.yaml": "metadata: {name: api}\n"}, "prod/overlay.yaml:1", "cannot change it", "web"),
         (
