@@ -13,14 +13,22 @@ from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.desired.releases import release_in, release_path
 from gitops_bg.agent.runtime.cpu import cpu_limited
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.environments.model import After, Environment, Environments, wave, wave_of
-from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, KnownRelease, former_of, named_in
+from gitops_bg.core.environments.model import After, Environment, Environments, Newer, wave, wave_of
+from gitops_bg.core.environments.proven import (
+    ClusterReport,
+    EnvironmentInput,
+    KnownRelease,
+    OfferedRelease,
+    former_of,
+    named_in,
+)
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.version import AppKey, AppOrGroup, ReleaseId
 from gitops_bg.core.names import entry_branch
 from gitops_bg.repo.ledger.ledger import FollowedLedger, report_of
 from gitops_bg.repo.ledger.ledger_file import LedgerDocument
 from gitops_bg.repo.read.environment import EnvironmentAt
+from gitops_bg.repo.read.promotion_branches import AskedBy
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import STATE_PREFIX, entry_of_branch
 from gitops_bg.spec.app.layout import OVERLAY_FILE, RELEASE_FILE
@@ -92,7 +100,8 @@ class FormerLedgers:
         """
         own, cluster = at.environment, self._repository.settings.cluster
         before = _before(at.environments, own) if own is not None else ()
-        before = tuple(dict.fromkeys((*before, *(wave_before(own, cluster) if own is not None else ()))))
+        beside = (*wave_before(own, cluster), *siblings_of(own, cluster)) if own is not None else ()
+        before = tuple(dict.fromkeys((*before, *beside)))
         mirror, name = self._repository.mirror, at.name
         wanted = frozenset(f"{STATE_PREFIX}{each}" for each in before)
         is_new = (mirror.former, mirror.environment) != (wanted, name)
@@ -134,6 +143,12 @@ def wave_before(own: Environment, cluster: str) -> tuple[str, ...]:
     return wave(own, place - 1) if own.waves and place else ()
 
 
+def siblings_of(own: Environment, cluster: str) -> tuple[str, ...]:
+    """Return the other clusters of the environment, where a newer release waits for all of them; else none."""
+    is_waited_for = own.after is not None and own.after.newer is Newer.WAIT
+    return tuple(each for each in own.clusters if each != cluster) if is_waited_for else ()
+
+
 def is_followed(own: Environment, cluster: str) -> bool:
     """Return whether another wave of the environment waits for a cluster."""
     return wave_of(own, cluster) < len(own.waves) - 1
@@ -149,6 +164,14 @@ def _before(environments: Environments, own: Environment) -> tuple[str, ...]:
     return tuple(found)
 
 
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What a branch asks for, as its head says."""
+
+    release: ReleaseId | None
+    by: AskedBy
+
+
 class EnvironmentInputs:
     """What decisions are told of the environment of this cluster. ``watched_since`` is set by who looks."""
 
@@ -158,7 +181,7 @@ class EnvironmentInputs:
         self.watched_since: Callable[[], datetime | None] = lambda: None
         self._generation = -1
         self._places: dict[str, int] = {}
-        self._offers: dict[str, tuple[str, str]] = {}
+        self._offers: dict[str, tuple[str, _Offer]] = {}
 
     def read(self, at: EnvironmentAt) -> tuple[set[AppOrGroup], bool]:
         """Follow what the environment needs of others; return what to look at again, and whether the remote is to be
@@ -173,7 +196,7 @@ class EnvironmentInputs:
         if not (environment or before):
             return set()
         tracked = self._repository.mirror.tracked()
-        found = dict[str, tuple[str, str]]()
+        found = dict[str, tuple[str, _Offer]]()
         for branch, commit in tracked.items():
             entry = entry_of_branch(branch)
             if entry is not None and entry[0] == environment:
@@ -183,15 +206,26 @@ class EnvironmentInputs:
         moved = {branch for branch in before.keys() | found.keys() if before.get(branch) != found.get(branch)}
         return {entry[1] for branch in moved if (entry := entry_of_branch(branch))}
 
-    def _offered(self, environment: str, app: AppKey, commit: str) -> str:
-        """Return the digest of the release that a branch asks for; another word where nobody can tell."""
+    def _offered(self, environment: str, app: AppKey, commit: str) -> "_Offer":
+        """Return the release that a branch asks for, where that can be read, and who asks for it."""
         try:  # anybody who may push can make such a branch: it keeps nothing else from being read
             content = self._repository.text_file(release_path(self._repository, app, environment), commit)
             release = self._release(content, app) if isinstance(content, bytes) else None
+            by = self._repository.offers.asked_by(commit)
         except GitopsBgError as error:
             LOGGER.warning("the branch that asks for a release of %s in %s cannot be read: %s", app, environment, error)
-            release = None
-        return release.id.digest if release is not None else "unreadable"
+            return _Offer(None, AskedBy(by_person=True))
+        return _Offer(release.id if release is not None else None, by)
+
+    def _offer(self, reading: Reading, branch: str) -> OfferedRelease | None:
+        """Return what a branch asks for; None where there is none."""
+        known = self._offers.get(branch)
+        if known is None:
+            return None
+        release, by = known[1].release, known[1].by
+        placed = self._placed(reading, release, release.commit) if release is not None else None
+        is_here = not by.by_person and by.cluster == self._repository.settings.named_cluster
+        return OfferedRelease(placed, is_here, by.by_person)
 
     @staticmethod
     def _release(content: bytes, app: AppKey) -> Release | None:
@@ -224,10 +258,11 @@ class EnvironmentInputs:
             enter=own.enter,
             newer=(own.after or After()).newer,
             wave_before=tuple(self.ledgers.report(each, app) for each in wave_before(own, cluster)),
+            siblings=tuple(self.ledgers.report(each, app) for each in siblings_of(own, cluster)),
             between=int(own.between.total_seconds()),
             asked_by_wave=int(own.between.total_seconds()) if is_followed(own, cluster) else None,
             held=config.spec.held_releases if config.spec is not None else (),
-            offered=self._offers.get(branch, ("", ""))[1],
+            offered=self._offer(reading, branch),
             unclear=str(problems[0]) if problems else "",
             watched_since=self.watched_since(),
         )

@@ -2,14 +2,15 @@
 waits for (decision 113). A suspended app takes nothing in; live traffic never depends on any of this.
 """
 
+from collections.abc import Iterator
 from datetime import timedelta
 
 from gitops_bg.core.checks.policy_rules import length
-from gitops_bg.core.checks.proving import asked_still, is_settled, release_served, setback
+from gitops_bg.core.checks.proving import asked_still, fault, is_settled, release_served
 from gitops_bg.core.checks.release_choice import NOTHING, Choice, Here, choose, is_newer, missing_proof
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.environments.model import Newer
-from gitops_bg.core.environments.proven import EnvironmentInput, KnownRelease
+from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, KnownRelease
 from gitops_bg.core.world import World
 
 
@@ -35,10 +36,51 @@ def entry_choice(world: World) -> Choice:
 
 def _offered_still(environment: EnvironmentInput, here: Here) -> KnownRelease | None:
     """Return the release on the branch that asks for one, as long as it may come in."""
-    held = dict((*environment.held, *here.held))
-    offered = (each for each in environment.known if each.id.digest == environment.offered)
-    may = (each for each in offered if each.id.digest not in held and is_newer(environment, each))
-    return next((each for each in may if not missing_proof(environment, each)), None)
+    offered, held = environment.offered, dict((*environment.held, *here.held))
+    release = offered.release if offered is not None else None
+    if release is None or release.id.digest in held or not is_newer(environment, release):
+        return None
+    return None if missing_proof(environment, release) else release
+
+
+def may_offer(environment: EnvironmentInput, chosen: KnownRelease) -> bool:
+    """Return whether the branch is to ask for ``chosen`` from now on. Clusters of one environment may choose
+    differently for a while, so only what is newer takes the place of what stands there; what a person asks for stays.
+    """
+    offered = environment.offered
+    if offered is None or offered.release is None:
+        return True
+    if offered.by_person or offered.is_of(chosen):
+        return False
+    there = offered.release.landed
+    return there is None or (chosen.landed is not None and chosen.landed > there)
+
+
+def why_withdrawn(world: World, environment: EnvironmentInput) -> str:
+    """Return why the branch that asks for a release is deleted; empty where it stays. That nobody proves it at this
+    moment is no reason: a ledger that is missing once would close what people are about to merge.
+    """
+    offered, entered = environment.offered, environment.entered
+    release = offered.release if offered is not None else None
+    if offered is None or release is None:
+        return ""
+    if entered is not None and entered.id.digest == release.id.digest:
+        return f"{release.id.name} came in"
+    everywhere, here = dict(environment.held), dict(_held_here(world))
+    may_tidy_own = offered.here or offered.by_person
+    if why := everywhere.get(release.id.digest) or (here.get(release.id.digest) if may_tidy_own else None):
+        return f"{release.id.name} is on hold: {why}"
+    places = (entered.landed if entered is not None else None, release.landed)
+    if entered is not None and None not in places and not is_newer(environment, release):
+        return "" if entered.id.digest in everywhere else f"{entered.id.name} came in, which is newer"
+    if not offered.here or offered.by_person or any(report.trouble for report in _reports(environment)):
+        return ""
+    missing = missing_proof(environment, release)
+    return f"{release.id.name} is proven no more: {'; '.join(missing)}" if missing else ""
+
+
+def _reports(environment: EnvironmentInput) -> Iterator[ClusterReport]:
+    return (report for former in environment.formers for report in former.clusters)
 
 
 def _held_here(world: World) -> tuple[tuple[str, str], ...]:
@@ -57,9 +99,23 @@ def _on_its_way(world: World, environment: EnvironmentInput) -> str:
     served = release_served(world)
     if served is None or served.id != target.release:
         return f"{target.release.name} serves here, or is given up"
-    if active is None or setback(world):
+    if active is None or fault(world):
         return ""
     if not is_settled(world, active):
         return f"{target.release.name} has settled here"
     asked = asked_still(world)
-    return f"{target.release.name} has served here for {length(timedelta(seconds=asked[-1]))}" if asked else ""
+    if asked:
+        return f"{target.release.name} has served here for {length(timedelta(seconds=asked[-1]))}"
+    return next(filter(None, (_awaited_in(each, environment, entered) for each in environment.siblings)), "")
+
+
+def _awaited_in(report: ClusterReport, environment: EnvironmentInput, entered: KnownRelease) -> str:
+    """Return what a release is to do in another cluster of this environment; empty where that is over."""
+    name, asked = entered.id.name, max(environment.thresholds, default=0)
+    if report.trouble:
+        return f"{report.cluster} says how far {name} is ({report.trouble})"
+    if report.serves is None or report.serves.digest != entered.id.digest:
+        return f"{name} serves in {report.cluster}, or is given up"
+    proofs = (each.seconds for each in report.proven if each.is_of(entered.id.digest, entered.commit))
+    is_done = not environment.thresholds or any(seconds >= asked for seconds in proofs)
+    return "" if is_done else f"{name} has served in {report.cluster} for {length(timedelta(seconds=asked))}"

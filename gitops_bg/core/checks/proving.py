@@ -8,6 +8,7 @@ about it.
 from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.phase import led_elsewhere, unavailable, unreached
+from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.checks.versions import numbered
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.environments.proven import KnownRelease
@@ -39,7 +40,12 @@ def release_served(world: World) -> KnownRelease | None:
 
 
 def setback(world: World) -> str:
-    """Return what speaks against the version that serves, so that its time begins anew; or empty."""
+    """Return what sets the time of the version that serves back to nothing; or empty."""
+    return fault(world) or _too_small(world)
+
+
+def fault(world: World) -> str:
+    """Return what speaks against the version that serves; or empty. A pod that is missing for a moment does not."""
     active = world.active
     if active is None:
         return "nothing serves"
@@ -55,6 +61,16 @@ def setback(world: World) -> str:
         "its pods are restarted" if restart is not None and restart.begun else "",
     )
     return next(filter(None, answers), "")
+
+
+def _too_small(world: World) -> str:
+    """Return that fewer pods are available than a switch to it would need: one of ten that answers proves nothing."""
+    active = world.active
+    if active is None or not world.full_size:
+        return ""
+    needed = max(1, wanted_size(world, active) if active.on_every_node else world.full_size)
+    available = world.available(active.digest)
+    return f"{available} of its {needed} pods are available" if available < needed else ""
 
 
 def is_settled(world: World, active: Version) -> bool:

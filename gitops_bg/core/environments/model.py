@@ -81,7 +81,7 @@ class Environment:
     waves: Annotated[tuple[Globs, ...], MinLen(1)] = ()
     """Which clusters promote first, then which: lists of names or patterns; a cluster is of the first that fits it."""
     between: timedelta = timedelta()
-    """How long a version must be proven in one wave before the next one follows. Default: the app's longest soak."""
+    """How long a version must be proven in one wave before the next one follows. Default 0s: until it has settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,14 +229,23 @@ def _faults_of_waves(environment: Environment, at: str) -> Iterator[Conflict]:
         return
     for number, globs in enumerate(environment.waves):
         for item, glob in enumerate(globs):
-            if not any(fnmatchcase(cluster, glob) for cluster in environment.clusters):
+            if not _fits(environment, glob):
                 message = f"{glob} fits none of the clusters of {environment.name}"
                 yield Conflict(f"{at}.waves.{number}.{item}", message, f"they are {', '.join(environment.clusters)}")
+        if environment.clusters and not wave(environment, number) and all(_fits(environment, glob) for glob in globs):
+            message = f"has no cluster: what {', '.join(globs)} fits is in a wave before"
+            yield Conflict(
+                f"{at}.waves.{number}", message, "remove it, or move it before the one that takes its clusters"
+            )
     fitting = [glob for globs in environment.waves for glob in globs]
     left = [each for each in environment.clusters if not any(fnmatchcase(each, glob) for glob in fitting)]
     if left:
         message = f"{', '.join(left)} {'is' if len(left) == 1 else 'are'} in no wave"
         yield Conflict(f"{at}.waves", message, 'name each cluster, or end with ["*"]')
+
+
+def _fits(environment: Environment, glob: str) -> bool:
+    return any(fnmatchcase(cluster, glob) for cluster in environment.clusters)
 
 
 # --- releases ---

@@ -115,14 +115,19 @@ class KnownRelease:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedRelease:
-    """The release that a person wants in an environment although it is not proven before it."""
+class OfferedRelease:
+    """What the branch has that asks for a release in this environment: all clusters of it share that branch."""
 
-    release: str
-    """Its digest."""
-    skipped: tuple[str, ...]
-    by: str = ""
-    reason: str = ""
+    release: KnownRelease | None = None
+    """None where nobody can read it."""
+    here: bool = False
+    """Whether the agent of this cluster made its head."""
+    by_person: bool = False
+    """Whether its head is by no agent, or passes by an environment because a person says so (`Bg-Skipped`)."""
+
+    def is_of(self, release: KnownRelease) -> bool:
+        """Return whether it asks for this release."""
+        return self.release is not None and self.release.id.digest == release.id.digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,8 @@ class EnvironmentInput:
     """Empty for the first environment of the app: its release is what main has."""
     wave_before: tuple[ClusterReport, ...] = ()
     """The clusters of this environment that promote a version before this one; empty in the first wave."""
+    siblings: tuple[ClusterReport, ...] = ()
+    """The other clusters of this environment, where newer releases wait until it has proven the one that is here."""
     between: int = 0
     """For how many seconds a version must have served in each of them."""
     asked_by_wave: int | None = None
@@ -148,8 +155,8 @@ class EnvironmentInput:
     newer: Newer = Newer.REPLACE
     held: tuple[tuple[str, str], ...] = ()
     """The releases that a file of the app holds back everywhere, by their digests, each with why."""
-    offered: str = ""
-    """The digest of the release on the branch that asks for one; empty where there is no branch."""
+    offered: OfferedRelease | None = None
+    """What the branch that asks for a release here has; None where there is no branch."""
     unclear: str = ""
     """Why nothing may come in: a mistake of the repository, or of the app. Empty where it may."""
     watched_since: datetime | None = field(default=None)

@@ -1,6 +1,6 @@
 """Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6)."""
 
-from gitops_bg.core.checks.entering import entry_choice
+from gitops_bg.core.checks.entering import entry_choice, may_offer, why_withdrawn
 from gitops_bg.core.checks.gates import gates_before_commit, gates_before_first, gates_before_own_commit
 from gitops_bg.core.checks.git import (
     follows_traffic_elsewhere,
@@ -57,13 +57,13 @@ def _entry(world: World) -> tuple[GitAction, ...]:
     if environment is None or not environment.formers:
         return ()
     is_offered = environment.enter is Enter.PULL_REQUEST or bool(world.observed.git.main_refused)
-    chosen = choice.release
-    if chosen is not None and not (is_offered and environment.offered == chosen.id.digest):
+    chosen, why = choice.release, why_withdrawn(world, environment)
+    if chosen is not None and (not is_offered or why or may_offer(environment, chosen)):
         names = tuple(former.name for former in environment.formers)
         reason = f"it is proven in {' and '.join(names)}"
         return (EnterRelease(environment.name, chosen.id, chosen.commit, names, reason, is_offered),)
-    is_unwanted = environment.offered and (chosen is None or not is_offered) and may_tidy(world) and not world.suspended
-    return (WithdrawRelease(environment.name, "nothing asks for it any more"),) if is_unwanted else ()
+    is_unwanted = why and may_tidy(world) and not world.suspended
+    return (WithdrawRelease(environment.name, why),) if is_unwanted else ()
 
 
 def _promotion(world: World) -> tuple[GitAction, ...]:

@@ -377,6 +377,8 @@ class Ledgers:
         self._details = details
         self._ledger_of = ledger_of
         self._known: dict[str, Ledger] = {}
+        self._newest: dict[str, str] = {}
+        """By cluster, the newest commit of its agent that was followed: a branch that was set back says nothing new."""
 
     def read(self) -> tuple[ClusterLedger, ...]:
         """Fetch those that moved and read all, by the names of their clusters. One that cannot be read keeps none of
@@ -403,7 +405,18 @@ class Ledgers:
         trouble = self._mirror.unread(name) or ledger.trouble() or ledger.unproven()
         if not own:
             trouble = trouble or "nothing on its branch is by its agent"
+        trouble = trouble or self._set_back(cluster, own)
         return FollowedLedger(cluster, made.date if made else None, trouble, blobs, ledger.documents_of)
+
+    def _set_back(self, cluster: str, own: str) -> str:
+        """Return that the branch lacks what its agent wrote last, until that has written something new: what it says
+        now may have been taken back since.
+        """
+        newest = self._newest.get(cluster, "")
+        if newest and own != newest and self._mirror.has(newest) and self._mirror.is_ancestor(own, newest):
+            return f"its branch was set back to {own[:10]}, before {newest[:10]} of its agent: it has not written since"
+        self._newest[cluster] = own
+        return ""
 
     @locked
     def _fetched(self, remote: Mapping[str, str]) -> tuple[ClusterLedger, ...]:

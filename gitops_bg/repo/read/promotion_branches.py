@@ -67,7 +67,7 @@ _MESSAGES = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", "--format=%H
 _LONGEST = 64 * 1024
 """Bytes of a message that are read."""
 _PREFIXES = (PROMOTION_PREFIX, ENVIRONMENT_PROMOTION_PREFIX)
-_EVENT, _BY, _REASON = "Bg-Event: ", "Bg-By: ", "Bg-Reason: "
+_EVENT, _BY, _REASON, _SKIPPED = "Bg-Event: ", "Bg-By: ", "Bg-Reason: ", "Bg-Skipped: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,16 @@ class FetchedPromotion:
     asked_by: str = ""
     """Who asks for it, and why, by the trailers of its commit; empty where it does not say."""
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBy:
+    """Who asks for a release on a branch, as its commit says."""
+
+    cluster: str = ""
+    """Whose agent made it, or was used by a person; empty where it does not say."""
+    by_person: bool = False
+    """Whether a person asks for it: the commit names one, passes by an environment, or is by no agent at all."""
 
 
 class PromotionBranches:
@@ -161,6 +171,13 @@ class PromotionBranches:
         people.
         """
         return offer.own_commits <= 1 or not event_in(self._messages([offer]).get(offer.commit, ""))
+
+    @locked
+    def asked_by(self, commit: str) -> AskedBy:
+        """Return who asks for what a branch has at a commit."""
+        message = self._messages([OfferedBlobs(commit, None, None)]).get(commit, "")
+        by_person = bool(_trailer(message, _BY) or _trailer(message, _SKIPPED)) or not event_in(message)
+        return AskedBy(cluster_in(message), by_person)
 
     def _messages(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
         """Return the messages of the commits of branches, by commit."""

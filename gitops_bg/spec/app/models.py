@@ -101,6 +101,15 @@ class AntiAffinityEntry(Model):
         return self
 
 
+def _full_digests(held: dict[str, str]) -> dict[str, str]:
+    """Check the releases on hold: anything but a full digest would hold nothing, and nobody would see that."""
+    for digest in held:
+        if not re.fullmatch(r"r1:[0-9a-f]{64}", digest):
+            remedy = "write r1: and 64 hexadecimal digits; `gitops-bg hold APP --release r12 --everywhere` writes it"
+            raise Conflict("", f"{digest!r} is no full digest of a release", remedy)
+    return held
+
+
 def _anti_affinity(entry: AntiAffinityEntry) -> AntiAffinity:
     return AntiAffinity(entry.preferred.weight if entry.preferred else None)
 
@@ -257,7 +266,7 @@ class AppFields(Model):
         description="Pods older than this time, RFC 3339, are restarted, as PodDisruptionBudgets allow; a time to come "
         "is waited for. A new rollout cancels it. Written by `gitops-bg restart`.",
     )
-    held_releases: dict[str, str] | None = Field(
+    held_releases: Annotated[dict[str, str], AfterValidator(_full_digests)] | None = Field(
         None,
         description="Releases that come into no further environment, by their full digests, each with why; where one "
         "serves, it stays. Written by `gitops-bg hold`.",

@@ -229,12 +229,17 @@ def _new_lines(path: Path, template: Mapping[str, Any], indent: str) -> str:
     return "\n".join(indent + line if line else "" for line in lines)
 
 
-def set_held_release(data: bytes, digest: str, why: str | None, file: str) -> bytes:
-    """Return an app.yaml that holds a release back, or, for None, that does not. Raises as `set_field`."""
+def held_releases(data: bytes, file: str) -> dict[str, str]:
+    """Return the releases that an app.yaml holds back, by their digests, each with why. Raises as `set_field`."""
     document = _document(file, data)
     spec = document.value.get("spec") if isinstance(document.value, dict) else None
-    before = spec.get("heldReleases") if isinstance(spec, dict) else None
-    held = {str(key): str(value) for key, value in before.items()} if isinstance(before, dict) else {}
+    held = spec.get("heldReleases") if isinstance(spec, dict) else None
+    return {str(key): str(value) for key, value in held.items()} if isinstance(held, dict) else {}
+
+
+def set_held_release(data: bytes, digest: str, why: str | None, file: str) -> bytes:
+    """Return an app.yaml that holds a release back, or, for None, that does not. Raises as `set_field`."""
+    held = held_releases(data, file)
     after = {key: value for key, value in held.items() if key != digest} | ({digest: why} if why is not None else {})
     if after == held:
         return data

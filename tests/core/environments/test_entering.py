@@ -7,7 +7,7 @@ import pytest
 
 from gitops_bg.core.checks.entering import entry_choice
 from gitops_bg.core.environments.model import Newer
-from gitops_bg.core.environments.proven import EnvironmentInput, Former
+from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, Former
 from gitops_bg.core.world import World
 from tests.core.environments.ledgers import known, proof, report
 from tests.core.environments.serving import MINUTE, run_for
@@ -47,3 +47,32 @@ def test_a_release_that_does_not_serve_well_keeps_no_newer_one_out(newer: Newer)
     soaking = run_for(serving_r1(newer), 20 * MINUTE)
     broken = replace(soaking, observed=replace(soaking.observed, replica_sets=(pods(1, available=0),)))
     assert entry_choice(broken).release == known(2)
+
+
+SERVED = report(proof(1), serves=1, cluster="staging-2")
+
+
+@pytest.mark.parametrize(
+    ("other", "waits"),
+    [
+        (SERVED, ""),
+        (report(proof(1, 60), serves=1, cluster="staging-2"), "until r1 has served in staging-2 for 30m"),
+        (report(proof(1), serves=3, cluster="staging-2"), "until r1 serves in staging-2, or is given up"),
+        (report(cluster="staging-2", trouble="its branch is gone"), "until staging-2 says how far r1 is"),
+    ],
+    ids=["proven there", "not for long enough", "another one serves there", "nobody can tell"],
+)
+def test_a_newer_release_waits_for_all_clusters_of_the_environment(other: ClusterReport, waits: str) -> None:
+    soaked = run_for(serving_r1(Newer.WAIT), 32 * MINUTE)
+    environment = soaked.desired.environment
+    assert environment is not None
+    told = replace(soaked, desired=replace(soaked.desired, environment=replace(environment, siblings=(other,))))
+    choice = entry_choice(told)
+    assert choice.release == (None if waits else known(2))
+    assert waits in choice.waits
+
+
+def test_a_pod_that_is_missing_for_a_moment_lets_no_newer_release_in() -> None:
+    soaking = run_for(serving_r1(Newer.WAIT), 20 * MINUTE)
+    short = replace(soaking, observed=replace(soaking.observed, replica_sets=(pods(1, available=2),)))
+    assert entry_choice(short).release is None

@@ -101,6 +101,11 @@ def test_waves_are_those_that_fit_first() -> None:
         ((DEV, replace(STAGING, clusters=("dev-1",))), "environments.1.clusters.0", "dev-1 is named in dev, too"),
         ((replace(DEV, clusters=("a", "a")),), "environments.0.clusters.1", "a is named twice"),
         ((replace(DEV, waves=(("dev-*", "qa-*"),)),), "environments.0.waves.0.1", "qa-* fits none of the clusters"),
+        (
+            (DEV, STAGING, replace(PROD, waves=(("prod-eu",), ("*-eu",), ("*",)))),
+            "environments.2.waves.1",
+            "has no cluster: what *-eu fits is in a wave before",
+        ),
         ((DEV, STAGING, replace(PROD, waves=(("prod-eu",),))), "environments.2.waves", "prod-us is in no wave"),
         ((replace(DEV, between=timedelta(hours=1)),), "environments.0.between", "means nothing without waves"),
     ],

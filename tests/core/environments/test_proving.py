@@ -79,6 +79,7 @@ def failed_run() -> AnalysisRun:
     "broken",
     [
         lambda state: replace(state, observed=replace(state.observed, replica_sets=(pods(1, available=0),))),
+        lambda state: replace(state, observed=replace(state.observed, replica_sets=(pods(1, available=2),))),
         lambda state: replace(
             state, observed=replace(state.observed, replica_sets=(pods(1, available=1),))
         ).with_version(replace(state.record.versions[0], stabilization=Stabilization(3, state.now, unready=True))),
@@ -89,7 +90,7 @@ def failed_run() -> AnalysisRun:
             )
         ),
     ],
-    ids=["no pod is available", "pods are missing on probation", "it is on hold"],
+    ids=["no pod is available", "a pod is missing", "pods are missing on probation", "it is on hold"],
 )
 def test_a_fault_of_what_serves_sets_its_time_back_to_nothing(broken: Any) -> None:
     state = run_for(serving(), 20 * MINUTE)

@@ -9,7 +9,14 @@ import pytest
 
 from gitops_bg.core.engine import decide
 from gitops_bg.core.environments.model import Enter, Newer
-from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, Former, KnownRelease, ProvenRelease
+from gitops_bg.core.environments.proven import (
+    ClusterReport,
+    EnvironmentInput,
+    Former,
+    KnownRelease,
+    OfferedRelease,
+    ProvenRelease,
+)
 from gitops_bg.core.model.actions import Action, EnterRelease, SwitchTraffic, WithdrawRelease
 from gitops_bg.core.model.version import ReleaseId
 from gitops_bg.core.world import World
@@ -20,6 +27,7 @@ PROOF = ProvenRelease(TWO, 1800, "v1:2", EARLIER, NOW, TWO.commit)
 STAGING = Former("staging", 1800, (ClusterReport("staging-1", (PROOF,), TWO, TWO.commit, EARLIER, NOW),))
 GONE = Former("staging", 1800, (ClusterReport("staging-1", trouble="its branch is gone"),))
 KNOWN = (KnownRelease(ONE, ONE.commit, 1), KnownRelease(TWO, TWO.commit, 2))
+OFFERED = OfferedRelease(KNOWN[1], here=True)
 PROD = EnvironmentInput("prod", (), (STAGING,), known=KNOWN, entered=KNOWN[0], watched_since=EARLIER)
 
 ENVIRONMENTS = {
@@ -91,10 +99,10 @@ def entered(environment: EnvironmentInput, **record: object) -> list[str]:
     [
         (PROD, ["let r2 into prod: it is proven in staging"]),
         (replace(PROD, enter=Enter.PULL_REQUEST), ["offer r2 for prod: it is proven in staging"]),
-        (replace(PROD, enter=Enter.PULL_REQUEST, offered=TWO.digest), []),
+        (replace(PROD, enter=Enter.PULL_REQUEST, offered=OFFERED), []),
         (
-            replace(PROD, entered=KNOWN[1], offered=TWO.digest, enter=Enter.PULL_REQUEST),
-            ["delete the branch that asks for a release in prod: nothing asks for it any more"],
+            replace(PROD, entered=KNOWN[1], offered=OFFERED, enter=Enter.PULL_REQUEST),
+            ["delete the branch that asks for a release in prod: r2 came in"],
         ),
         (replace(PROD, formers=(GONE,)), []),
         (replace(PROD, formers=()), []),
@@ -103,6 +111,61 @@ def entered(environment: EnvironmentInput, **record: object) -> list[str]:
 )
 def test_what_is_written_for_a_release(environment: EnvironmentInput, does: list[str]) -> None:
     assert entered(environment) == does
+
+
+PERSONS = OfferedRelease(KNOWN[1], by_person=True)
+ELSEWHERE = OfferedRelease(KNOWN[1])
+NOBODY_PROVES = (Former("staging", 1800, (ClusterReport("staging-1"),)),)
+
+
+@pytest.mark.parametrize(
+    ("environment", "withdrawn"),
+    [
+        (replace(PROD, offered=OFFERED, formers=(GONE,)), ""),
+        (replace(PROD, offered=OFFERED, formers=NOBODY_PROVES), "r2 is proven no more: staging: staging-1 serves"),
+        (replace(PROD, offered=ELSEWHERE, formers=NOBODY_PROVES), ""),
+        (replace(PROD, offered=PERSONS, formers=NOBODY_PROVES), ""),
+        (replace(PROD, offered=PERSONS, held=((TWO.digest, "bad"),)), "r2 is on hold: bad"),
+        (replace(PROD, offered=ELSEWHERE, held=((TWO.digest, "bad"),)), "r2 is on hold: bad"),
+        (replace(PROD, offered=PERSONS, entered=KNOWN[1]), "r2 came in"),
+        (replace(PROD, offered=replace(PERSONS, release=KNOWN[0]), entered=KNOWN[1]), "r2 came in, which is newer"),
+        (
+            replace(
+                PROD,
+                offered=replace(PERSONS, release=KNOWN[0]),
+                entered=KNOWN[1],
+                held=((TWO.digest, "bad"),),
+            ),
+            "",
+        ),
+        (replace(PROD, offered=OfferedRelease()), ""),
+    ],
+    ids=[
+        "a ledger is missing",
+        "the proof was taken back",
+        "the same, of what another cluster offers",
+        "a hotfix that nobody has proven",
+        "a hotfix on hold",
+        "what another cluster offers is on hold",
+        "a hotfix that was merged",
+        "a hotfix that is older now",
+        "an older one that takes the place of one on hold",
+        "what nobody can read",
+    ],
+)
+def test_the_branch_of_a_release_goes_for_a_reason_only(environment: EnvironmentInput, withdrawn: str) -> None:
+    environment = replace(environment, enter=Enter.PULL_REQUEST)
+    done = [each for each in entered(environment) if each.startswith("delete the branch")]
+    assert bool(done) is bool(withdrawn)
+    assert all(withdrawn in each for each in done)
+
+
+def test_only_a_newer_release_takes_the_place_of_what_another_cluster_offers() -> None:
+    older, newer = OfferedRelease(KNOWN[0]), OfferedRelease(KnownRelease(replace(TWO, digest="r1:3"), "3" * 40, 3))
+    start = replace(PROD, enter=Enter.PULL_REQUEST, entered=None)
+    assert entered(replace(start, offered=older)) == ["offer r2 for prod: it is proven in staging"]
+    assert entered(replace(start, offered=newer)) == []
+    assert entered(replace(start, offered=replace(older, by_person=True))) == []
 
 
 def test_a_later_wave_waits_for_each_version_until_the_wave_before_has_proven_it() -> None:

@@ -41,3 +41,13 @@ def test_what_is_so_already_changes_nothing() -> None:
 def test_a_file_without_a_spec_is_refused_with_its_place() -> None:
     with pytest.raises(InvalidInput, match=r"app\.yaml"):
         set_held_release(b"kind: BlueGreenDeployment\n", ONE, "bad", "app.yaml")
+
+
+@pytest.mark.parametrize("named", ["r12", "r1:3f9c2ab8d1", "r1:" + "F" * 64])
+def test_what_is_no_full_digest_is_refused_for_it_would_hold_nothing(named: str) -> None:
+    text = APP + f'  heldReleases: {{"{named}": "r12: loses orders"}}\n'.encode()
+    problems = load_app(AppKey("shop", "web"), {"app.yaml": text}, lambda *_: Source("")).problems
+    said = [str(each) for each in problems if "heldReleases" in str(each)]
+    assert len(said) == 1
+    assert "is no full digest of a release" in said[0]
+    assert "gitops-bg hold" in said[0]

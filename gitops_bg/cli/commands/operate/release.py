@@ -20,13 +20,15 @@ from gitops_bg.cli.session.location import apps_named
 from gitops_bg.cli.session.session import Session
 from gitops_bg.core.checks.release_choice import missing_in
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.proven import KnownRelease, newest_first
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import EnterRelease
 from gitops_bg.core.model.version import ReleaseId
 from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.promotion import PrimaryResult
 from gitops_bg.spec.app.layout import APP_FILE
-from gitops_bg.spec.manifests.edit import set_held_release
+from gitops_bg.spec.manifests.edit import held_releases, set_held_release
 from gitops_bg.views.environments import EnvironmentsRow, releases_in
 
 Release = Annotated[
@@ -101,6 +103,7 @@ def enter(app: App, at: AppOptions, commit: CommitOptions, what: EnterOptions) -
         release, skipped = _release(row, what.release), tuple(what.skip or ())
         _demand_skipped(row, what.into, release, skipped, commit.message)
         repository = session.repository
+        _demand_let_in(repository, row, what.into, release)
         former = tuple(each.environment for each in row.cells if each.environment != what.into)
         reason = commit.message or "a person asked for it"
         who = f"{by[0]} <{by[1]}>"
@@ -180,3 +183,32 @@ def _demand_skipped(row: EnvironmentsRow, into: str, release: ReleaseId, skipped
         raise UsageError(f"{into} does not follow {strange[0]}; it follows {', '.join(f.name for f in cell.formers)}")
     if missing and not reason:
         raise UsageError("say why, by --reason: the commit has it, beside what it skips")
+
+
+def _demand_let_in(repository: Repository, row: EnvironmentsRow, into: str, release: ReleaseId) -> None:
+    """Raise where a release is on hold, or where a newer one would take its place again with the agent's next look."""
+    cell = row.cell(into)
+    path = f"{repository.places.folder(row.app)}/{APP_FILE}"
+    content = repository.text_file(path)
+    held = held_releases(content, path) if isinstance(content, bytes) else {}
+    if (why := held.get(release.digest)) is not None:
+        lift = f"gitops-bg hold {row.app} --release {release.name} --lift"
+        raise CommandFailed(f"{release.name} of {row.app} is on hold: {why}. To let it in again: {lift}")
+    here = cell.held if cell is not None else ()
+    if release.digest in {each.digest for each in here}:
+        said = f"a version of {release.name} is on hold in {into}: it was left there"
+        raise CommandFailed(
+            f"{said}. To let it come back: gitops-bg retry {row.app}, or revert the commit that left it"
+        )
+    wanted = repository.placed(release)
+    let_in = (each for each in releases_in(row) if each.digest not in {release.digest, *held})
+    newer = [each for each in newest_first(map(repository.placed, let_in)) if _is_after(each, wanted)]
+    back = [each.id for each in newer if cell is not None and not missing_in(cell.formers, each.id)]
+    if back:
+        hold_first = f"gitops-bg hold {row.app} --release {back[0].name} --everywhere --reason ..."
+        said = f"{back[0].name} is newer than {release.name}, and would take its place in {into} at once"
+        raise CommandFailed(f"{said}. To keep it out, run this first: {hold_first}")
+
+
+def _is_after(one: KnownRelease, other: KnownRelease) -> bool:
+    return one.landed is not None and other.landed is not None and one.landed > other.landed

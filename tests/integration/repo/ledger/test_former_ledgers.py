@@ -4,6 +4,8 @@ as nothing where nobody can tell, or prove, that it was said.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gitops_bg.agent.desired.environments import FormerLedgers
@@ -104,3 +106,28 @@ def test_a_cluster_that_comes_after_is_not_read_and_one_that_is_no_longer_before
     assert prod.mirror.former == set()
     assert ledgers.follow(EnvironmentAt())
     assert prod.mirror.environment == ""
+
+
+def test_a_branch_that_was_set_back_proves_nothing_until_its_agent_writes_again(
+    staging: Repository, prod: Repository, ledgers: FormerLedgers, remote: GitRemote
+) -> None:
+    staging.ledger.publish({WEB: batch(entry(1), state=STATE)})
+    old = remote.head(BRANCH)
+    assert old is not None
+    prod.poll()
+    ledgers.read()
+    staging.ledger.publish({WEB: batch(entry(2), state=replace(STATE, proven=()))})
+    prod.poll()
+    ledgers.read()
+    remote.run("update-ref", f"refs/heads/{BRANCH}", old, cwd=remote.bare)
+    prod.poll()
+    ledgers.read()
+    report = ledgers.report("staging-1", WEB)
+    assert report.proven == ()
+    assert report.trouble.startswith(f"its branch was set back to {old[:10]}, before ")
+    staging.poll()
+    staging.ledger.publish({WEB: batch(entry(3), state=STATE)})
+    prod.poll()
+    ledgers.read()
+    report = ledgers.report("staging-1", WEB)
+    assert (report.proven, report.trouble) == ((PROOF,), "")
