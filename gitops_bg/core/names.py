@@ -98,13 +98,14 @@ def promotion_branch(subject: AppOrGroup, environment: str = "") -> str:
     return f"{prefix}{subject.namespace}/{subject.name}"
 
 
-def asking_branch(subject: AppOrGroup, unique: str) -> str:
+def asking_branch(subject: AppOrGroup, what: str) -> str:
     """Return a branch for one change that a person merges at the forge, because main takes it from nobody else.
 
-    >>> asking_branch(AppKey("shop", "web"), "3f9c")
-    'gitops-bg/ask/shop/web/3f9c'
+    >>> asking_branch(AppKey("shop", "web"), "suspend"), asking_branch(GroupKey("shop", "web"), "suspend")
+    ('gitops-bg/ask/shop/web/suspend', 'gitops-bg/ask-groups/shop/web/suspend')
     """
-    return f"gitops-bg/ask/{subject.namespace}/{subject.name}/{unique}"
+    prefix = "gitops-bg/ask-groups" if isinstance(subject, GroupKey) else "gitops-bg/ask"
+    return f"{prefix}/{subject.namespace}/{subject.name}/{what}"
 
 
 def entry_branch(environment: str, app: AppKey) -> str:

@@ -11,7 +11,7 @@ process owns the directory. Every error is of the tree in ``core.errors``, witho
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -390,6 +390,11 @@ class Repository:
         """
         with self.lock:
             return self._beside.on_branch(app, head, self.poller.head())
+
+    def extra_files(self, own: Container[str], head: str) -> tuple[str, ...]:
+        """Return files that a branch would bring to main beside its ``own``; a few of them."""
+        with self.lock:
+            return self._beside.beside(own, head, self.poller.head())
 
     def extra_files_of_promotion(self, app: AppKey, commit: str) -> tuple[str, ...]:
         """Return files that a commit of main brought beside any ``primary.yaml``, where it merges the app's promotion

@@ -28,7 +28,7 @@ from gitops_bg.agent.groups.commits import (
     removed,
 )
 from gitops_bg.agent.operate.asked import Answer, AppCommand, Asked, PlannedCommand
-from gitops_bg.agent.operate.at_forge import approval, demand_account, through_the_forge
+from gitops_bg.agent.operate.at_forge import approval, demand_account, demand_nothing_beside, through_the_forge
 from gitops_bg.agent.operate.commits import suspending
 from gitops_bg.agent.operate.primary import demand_overridable, overridable_by
 from gitops_bg.agent.operate.requests import gate_named, new_gate_request, new_request
@@ -46,6 +46,7 @@ from gitops_bg.core.groups.requests import aborting, demand_promotable
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import GroupKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.write.main_branch import Edit, EditOrNew
 from gitops_bg.spec.app.layout import group_file, group_folder
 from gitops_bg.spec.groups.content import as_seen
@@ -121,7 +122,7 @@ class GroupCommands(GroupCommits):
         main, version = self._repository.settings.branch, fields["active"]
 
         def carry_out() -> Answer:
-            done = self._set(seen, fields, subject, Said(asked.by, asked.reason, overrides))
+            done = self._set(seen, fields, subject, _said(asked, overrides))
             made = f"by commit {done.commit[:10]}" if done.commit else "already"
             says = f"{seen.group}: {done.branch or main} asks for {version} {made}"
             return self._done(seen, asked, done, says, subject)
@@ -158,7 +159,7 @@ class GroupCommands(GroupCommits):
         main = self._repository.settings.branch
 
         def carry_out() -> Answer:
-            done = self._commit(seen, edits, subject, said=Said(asked.by, asked.reason))
+            done = self._commit(seen, edits, subject, said=_said(asked))
             return self._done(seen, asked, done, f"{seen.group}: {said(done.commit)}", subject)
 
         return PlannedCommand(says=f"would commit to {main}: {seen.group.name}: {subject}", carry_out=carry_out)
@@ -166,8 +167,8 @@ class GroupCommands(GroupCommits):
     def _done(self, seen: SeenGroupFiles, asked: Asked, done: RequestedChange, says: str, subject: str) -> Answer:
         """Return what became of a commit; where it waits on a branch, the person may merge it."""
         answer = Answer(says=says, commit=done.commit, branch=done.branch, pull=done.pull)
-        main, title = self._repository.settings.branch, f"{seen.group.name}: {subject}"
-        return through_the_forge(answer, asked, main, title, self._pushed)
+        title = f"{seen.group.name}: {subject}"
+        return through_the_forge(answer, asked, self._repository, files=done.files, title=title, merged=self._pushed)
 
     def _plan_approval(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
         group, account = seen.group, demand_account(asked)
@@ -175,7 +176,12 @@ class GroupCommands(GroupCommits):
             raise CommandFailed(f"{group}: nothing on its branch waits for an approval")
         if asked.digest not in ("", seen.offered):
             raise WorldChanged(f"{group}: its branch has another commit by now; look at it again, and approve that")
-        return approval(account, group, asked.command, seen.offered, "its branch", seen.offered)
+        branch = promotion_branch(group)
+        if asked.command is AppCommand.APPROVE:
+            inside = f"{group_folder(group)}/"
+            more = self._repository.extra_files(_Below(inside), seen.offered)
+            demand_nothing_beside(branch, more, "approve")
+        return approval(account, group, asked.command, branch, seen.offered, "its branch")
 
     def _plan_abort(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
         group = seen.group
@@ -249,6 +255,20 @@ _PLANS: dict[AppCommand, Callable[[GroupCommands, SeenGroupFiles, Asked], Planne
     AppCommand.APPROVE: GroupCommands._plan_approval,
     AppCommand.WITHDRAW_APPROVAL: GroupCommands._plan_approval,
 }
+
+
+class _Below:
+    """All paths below a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, str) and path.startswith(self._folder)
+
+
+def _said(asked: Asked, overrides: tuple[str, ...] = ()) -> Said:
+    return Said(asked.by, asked.reason, overrides, asked.command if asked.account is not None else "")
 
 
 def _by(commit: str) -> str:

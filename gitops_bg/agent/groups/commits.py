@@ -22,7 +22,7 @@ from gitops_bg.core.groups.model import (
 from gitops_bg.core.groups.record import GroupRecord
 from gitops_bg.core.model.journal import PullRequest, PullState
 from gitops_bg.core.model.version import GroupKey
-from gitops_bg.core.names import promotion_branch
+from gitops_bg.core.names import asking_branch, promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.read.files import File
 from gitops_bg.repo.repository import Repository
@@ -30,7 +30,7 @@ from gitops_bg.repo.settings import is_commit_id
 from gitops_bg.repo.write.commits import Requester
 from gitops_bg.repo.write.main_branch import EditOrNew
 from gitops_bg.spec.app.layout import group_file, group_folder
-from gitops_bg.spec.groups.content import active_in, with_fields
+from gitops_bg.spec.groups.content import active_in, keeping, left_of, spec_changes, with_fields
 from gitops_bg.spec.groups.load import GroupConfig
 
 
@@ -49,6 +49,8 @@ class RequestedChange:
     """Where it is to be merged from, where main takes no commit from the agent; else empty."""
     pull: str = ""
     """The address of the pull request of that branch, once the forge has one; else empty."""
+    files: frozenset[str] = frozenset()
+    """What was asked for is in these; nothing else may come to main as the person who asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,10 @@ class Said:
     reason: str = ""
     overrides: tuple[str, ...] = ()
     """The policies in spite of which."""
+    asks: str = ""
+    """What they merge as themselves, where main takes no commit from the agent: then that is never on a branch that
+    asks for something else as well. Empty where they cannot.
+    """
 
 
 NOTHING_SAID = Said()
@@ -152,23 +158,29 @@ class GroupCommits:
             edited = self._repository.edits.commit(edits, message(), requester)
         except PushRefused:
             both, also = self._with_pending_edits(seen, edits, active)
-            edited = self._repository.group_branches.offer(group, both, message(also), requester, seen=seen.offered)
-            branch = promotion_branch(group)
+            if said.asks and also:
+                branch = asking_branch(group, said.asks)
+                edited = self._repository.edits.offer(branch, edits, message(), requester)
+            else:
+                branches, branch = self._repository.group_branches, promotion_branch(group)
+                edited = branches.offer(group, both, message(also), requester, seen=seen.offered)
         self._pushed()
         asks, versions = edited.changed or bool(edited.paths), seen.state.versions
         if not (asks and branch):
             return RequestedChange(edited.commit if asks else "", versions)
         pull = self._pull_of(group)
         is_open = pull is not None and pull.state is PullState.OPEN
-        return RequestedChange(edited.commit, versions, branch, pull.url if pull is not None and is_open else "")
+        url = pull.url if pull is not None and is_open and branch == promotion_branch(group) else ""
+        return RequestedChange(edited.commit, versions, branch, url, frozenset(edits))
 
     def _with_pending_edits(
         self, seen: SeenGroupFiles, edits: Mapping[str, EditOrNew], active: str
     ) -> tuple[Mapping[str, EditOrNew], str]:
         """Return the edits together with what the branch of the group asks for already, and what to say of that: nobody
-        has merged it yet, and it was answered, too. Another version to be active takes the place of the former.
+        has merged it yet, and it was answered, too. What is asked for now takes the place of what was asked for before
+        in the same field.
 
-        Raises `PromotionRejected` where one contradicts the other.
+        Raises `PromotionRejected` where one contradicts the other, or where nobody can keep both.
         """
         group, path = seen.group, group_file(seen.group)
         standing = self._repository.group_branches.offered(group) if seen.offered else None
@@ -180,11 +192,17 @@ class GroupCommits:
         kept: dict[str, EditOrNew] = {each: removed for each in before if each not in after}
         was, asked = (active_in(_content(files.get(path))) for files in (before, after))
         _demand_agreement(group, edits, kept, active or (asked if asked != was else ""))
-        if asked != was and not active:
-            kept[path] = partial(with_fields, {"active": asked}, seen.spec.active, path)
+        pending = spec_changes(path, _content(before.get(path)), _content(after.get(path)))
+        main = self._repository.text_file(path)
+        pending = left_of(pending, edits.get(path), path, main if isinstance(main, bytes) else b"")
+        if strange := [name for name, value in pending.items() if not isinstance(value, str | int | Mapping | None)]:
+            also = f"{promotion_branch(group)} also changes {', '.join(strange)} of {path}"
+            raise WorldChanged(f"{also}: merge it, or delete it, first")
+        if pending:
+            kept[path] = keeping(pending, edits.get(path), path)
         facts = self._repository.commits.facts([standing.commit]).get(standing.commit)
-        first = facts.message.partition("\n")[0] if facts is not None and kept else ""
-        return {**edits, **kept}, f"With what was asked for before: {first}\n" if first else ""
+        first = facts.message.partition("\n")[0] if facts is not None else standing.commit[:10]
+        return {**edits, **kept}, f"With what was asked for before: {first}\n" if kept else ""
 
     def _demand_as_seen(self, seen: SeenGroupFiles, head: str) -> None:
         """Raise `WorldChanged` where somebody changed the group's folder since ``head``, empty for any."""

@@ -4,14 +4,15 @@ or request that the command line makes.
 Every agent may be asked, also one that stands by: what it writes is a commit, or a request to whichever agent works.
 """
 
-import uuid
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.operate.asked import Answer, AppCommand, Asked, PlannedCommand
-from gitops_bg.agent.operate.at_forge import approval, demand_account, through_the_forge
+from gitops_bg.agent.operate.at_forge import approval, demand_account, demand_nothing_beside, through_the_forge
 from gitops_bg.agent.operate.commits import (
     CommitPlan,
     app_file,
@@ -56,6 +57,9 @@ from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import is_commit_id
 from gitops_bg.repo.write.main_branch import Edit
+from gitops_bg.spec.app.layout import PRIMARY_FILE
+
+_log = logging.getLogger(__name__)
 
 
 class AppCommands:
@@ -167,7 +171,8 @@ class AppCommands:
                 pull = known.url if known is not None and known.state is PullState.OPEN else ""
             answer = Answer(says=says, commit=made, branch=proposed.branch, pull=pull)
             title = f"{facts.app}: {asked.command} {plan.version.name}"
-            return through_the_forge(answer, asked, self._branch, title, lambda: self.nudge(facts.app))
+            files, nudge = {self.repository.path_of(facts.app, PRIMARY_FILE)}, partial(self.nudge, facts.app)
+            return through_the_forge(answer, asked, self.repository, files=files, title=title, merged=nudge)
 
         changes = tuple(map(str, changed_by(facts, change)))
         return PlannedCommand(
@@ -231,16 +236,29 @@ class AppCommands:
         return PlannedCommand(says=f"would commit to {self._branch}: {plan.subject}", carry_out=carry_out)
 
     def _offered_edit(self, app: AppKey, asked: Asked, plan: CommitPlan, says: Callable[[str], str]) -> Answer:
-        """The commit on a branch of its own, which goes once the person has merged it."""
-        edits, branch = self.repository.edits, asking_branch(app, uuid.uuid4().hex[:10])
+        """The commit on a branch of its own, which goes once the person has merged it, or no pull request is of it."""
+        edits, environment = self.repository.edits, self.repository.places.environment_of(app)
+        branch = asking_branch(app, ".".join(filter(None, (environment, asked.command))))
         edited = edits.offer(branch, plan.edits, plan.message, plan.requester)
         if not edited.changed:
             return Answer(says=says(""))
-        offered = Answer(says=says(edited.commit), commit=edited.commit, branch=branch)
-        answer = through_the_forge(offered, asked, self._branch, plan.subject, lambda: self.nudge(app))
-        if not answer.branch:
-            edits.withdraw(branch, edited.commit)
+        asks = f"{app}: {branch} asks to {asked.command} by commit {edited.commit[:10]}"
+        offered, nudge = Answer(says=asks, commit=edited.commit, branch=branch), partial(self.nudge, app)
+        answer = through_the_forge(offered, asked, self.repository, files=plan.edits, title=plan.subject, merged=nudge)
+        if not (answer.branch and answer.pull):
+            self._withdraw(branch, edited.commit)
+        if answer.branch and not answer.pull:
+            raise CommandFailed(f"{answer.says}; its branch is gone again")
         return answer
+
+    def _withdraw(self, branch: str, commit: str) -> None:
+        """Delete a branch that nobody needs any more. One that stays is in nobody's way: the next such request takes
+        its place.
+        """
+        try:
+            self.repository.edits.withdraw(branch, commit)
+        except GitopsBgError as error:
+            _log.warning("%s stays: %s", branch, error)
 
     # --- by a review at the forge ---
 
@@ -249,9 +267,14 @@ class AppCommands:
         candidate = facts.world(self.now).candidate
         if promotion is None or candidate is None:
             raise CommandFailed(f"{app}: no promotion waits for an approval")
-        if asked.digest not in ("", candidate.digest) or promotion.digest != candidate.digest:
+        branch, repository = self.repository.branch_of(app), self.repository
+        if promotion.digest != candidate.digest:
             raise WorldChanged(f"{app}: the candidate is {candidate.name} by now; look at it again, and approve that")
-        return approval(account, app, asked.command, promotion.commit, candidate.name, candidate.digest)
+        if asked.digest not in ("", promotion.commit):
+            raise WorldChanged(f"{app}: {branch} has another commit by now; look at it again, and approve that")
+        if asked.command is AppCommand.APPROVE:
+            demand_nothing_beside(branch, repository.extra_files_of_offer(app, promotion.commit), "approve")
+        return approval(account, app, asked.command, branch, promotion.commit, candidate.name)
 
     # --- by a request to the agent that works ---
 

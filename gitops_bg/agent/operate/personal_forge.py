@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.errors import CommandFailed, Refused, WorldChanged
+from gitops_bg.core.errors import CommandFailed, GitopsBgError, Refused, WorldChanged
+from gitops_bg.core.model.journal import PullState
 from gitops_bg.forge.adapters.rest_forge import RestForge
 from gitops_bg.forge.port import Pull, PullRequestDraft, StillChecking, TokenRefused
 
@@ -39,13 +40,27 @@ class PersonalForge:
 
     def merge(self, branch: str, head: str, title: str, body: str) -> MergedPull:
         """Merge a branch whose head is ``head``; open its pull request where there is none. Raises `MergeRefused` with
-        the words of the forge, and its other errors.
+        the words of the forge, and its other errors, where it is not merged as far as anybody knows.
         """
         with self._connected() as forge:
             pull = self._pull_of(forge, branch) or forge.open(PullRequestDraft(branch, self._base, title, body))
-            self._patiently(lambda: forge.merge(pull, head))
-            done = forge.pull(pull.number)
+            try:
+                self._patiently(lambda: forge.merge(pull, head))
+            except GitopsBgError:
+                done = self._read_again(forge, pull)
+                if done.state is not PullState.MERGED or done.head != head:
+                    raise
+            else:
+                done = self._read_again(forge, pull)
             return MergedPull(done.url, done.merge_commit)
+
+    @staticmethod
+    def _read_again(forge: RestForge, pull: Pull) -> Pull:
+        """Return a pull request as it is now; as it was where nobody can tell: it only names what was done."""
+        try:
+            return forge.pull(pull.number)
+        except GitopsBgError:
+            return pull
 
     def open_pull(self, branch: str) -> str:
         """Return the address of the open pull request of a branch; empty where there is none."""

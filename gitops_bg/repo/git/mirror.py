@@ -155,6 +155,10 @@ class Mirror:
         """Return our branches on the remote with their commits, asked now."""
         return self.ours(self.advertised())
 
+    def asked_head(self, branch: str) -> str | None:
+        """Return the commit that any branch has on the remote, asked now; None where there is no such branch."""
+        return branches_in(self._asked("ls-remote", "--heads", "origin", f"{_HEADS}{branch}")).get(branch)
+
     def ours(self, advertised: bytes) -> dict[str, str]:
         """Return the branches of ours in an answer: the patterns of ls-remote match further branches."""
         branches = branches_in(advertised).items()

@@ -202,13 +202,20 @@ class ExtraFiles:
         """Return files besides the app's ``primary.yaml`` that a promotion branch would bring to main; only some of
         many.
         """
-        if (head, main) not in self._bases:
-            self._bases[head, main] = self._base(head, main)
-        key = (app, head, self._bases[head, main])
+        key = (app, head, self._branch_point(head, main))
         if key not in self._branches:
             own = self._index.places.file(app, PRIMARY_FILE)
             self._branches[key] = self._changed(key[2], head, lambda path: path == own)
         return self._branches[key]
+
+    def beside(self, own: Container[str], head: str, main: str) -> tuple[str, ...]:
+        """Return files that a branch would bring to main besides its ``own``; only some of many."""
+        return self._changed(self._branch_point(head, main), head, lambda path: path in own)
+
+    def _branch_point(self, head: str, main: str) -> str:
+        if (head, main) not in self._bases:
+            self._bases[head, main] = self._base(head, main)
+        return self._bases[head, main]
 
     def in_promotion(self, app: AppKey, commit: str, parent: str) -> tuple[str, ...]:
         """Return files besides every app's ``primary.yaml`` that a commit of main changed, if it merges a promotion

@@ -108,6 +108,7 @@ class Edits:
     """Edits files of main."""
 
     def __init__(self, mirror: Mirror, files: Files, committer: Committer, pusher: Pusher) -> None:
+        self._mirror = mirror
         self._branch = mirror.settings.branch
         self.lock = mirror.lock
         self._files = files
@@ -140,7 +141,9 @@ class Edits:
 
     @locked
     def offer(self, name: str, edits: Mapping[str, EditOrNew], message: str, requester: Requester | None) -> Edited:
-        """Put all edits of main on a new branch, as one commit: for a person who merges it. Raises as `commit`."""
+        """Put all edits of main on a branch, as one commit in place of what it had: for a person who merges it. Raises
+        as `commit`.
+        """
         attempts = self._pusher.attempts()
         for _ in attempts:
             base = self._trunk.base()
@@ -148,7 +151,7 @@ class Edits:
             if not changed:
                 return Edited(base, changed=False)
             [commit] = self._committer.build([CommitDraft(base, changed, message, requester=requester)])
-            answer = self._pusher.push([Update(name, None, commit)])
+            answer = self._pusher.push([Update(name, self._mirror.asked_head(name), commit)])
             if answer.verdicts[name] is PushVerdict.TAKEN:
                 return Edited(commit, changed=True, paths=frozenset(changed))
             attempts.judge(answer)

@@ -7,7 +7,7 @@ Edits of a ``group.yaml`` count for what their author saw: they read and write b
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,10 @@ from gitops_bg.spec.app.layout import GROUP_FILE, PRIMARY_FILE
 from gitops_bg.spec.groups.load import load_group
 from gitops_bg.spec.manifests.edit import set_field
 from gitops_bg.spec.yaml.reader import read_one
+from gitops_bg.spec.yaml.scalars import as_map
+
+Edit = Callable[[bytes], bytes | None]
+"""Maps the content of a file to the new one; None deletes it."""
 
 _OF_BRANCHES = ("active", "archive_size", "retry", "suspend")
 """What branches of ours change in a ``group.yaml``."""
@@ -113,3 +117,43 @@ def as_seen(seen: str, path: str, data: bytes) -> bytes:
         message = f"{path} names {now or 'no version'} and no longer {seen}: look at the versions, and ask again"
         raise WorldChanged(message)
     return data
+
+
+# --- what a branch asks for, beside what somebody asks for now ---
+
+SpecChanges = Mapping[str, Any]
+"""The fields of a spec that change, with what they become; None: they go."""
+
+
+def spec_changes(path: str, before: bytes, after: bytes) -> SpecChanges:
+    """Return the fields of the spec of a group.yaml that differ.
+
+    >>> spec_changes("group.yaml", b"spec: {active: v1, suspend: {reason: x}}", b"spec: {active: v2}")
+    {'active': 'v2', 'suspend': None}
+    """
+    was, now = (_spec(path, each) for each in (before, after))
+    return {name: now.get(name) for name in sorted({*was, *now}) if was.get(name) != now.get(name)}
+
+
+def _spec(path: str, data: bytes) -> Mapping[str, Any]:
+    document, _ = read_one(path, data)
+    return as_map(as_map(document.value).get("spec")) if document is not None else {}
+
+
+def left_of(pending: SpecChanges, edit: Edit | bytes | None, path: str, main: bytes) -> SpecChanges:
+    """Return those changes of a group.yaml whose field an edit of ``main`` does not change by itself."""
+    after = edit(main) if callable(edit) else edit
+    asked = spec_changes(path, main, after) if after is not None else {}
+    return {name: value for name, value in pending.items() if name not in asked}
+
+
+def keeping(pending: SpecChanges, edit: Edit | bytes | None, path: str) -> Edit:
+    """Return the edit of group.yaml together with what a branch asks for in other fields of its spec."""
+
+    def change(data: bytes) -> bytes | None:
+        edited = edit(data) if callable(edit) else data
+        for name, value in pending.items():
+            edited = set_field(edited, ("spec", name), value, path) if edited is not None else None
+        return edited
+
+    return change
