@@ -120,7 +120,7 @@ def plan_promotion(  # noqa: PLR0913 - by keyword
         overrides=overrides,
         requester=requester,
     )
-    shut = () if overrides else tuple(gate.reason for gate in shut_after_commit(world, candidate))
+    shut = tuple(gate.reason for gate in shut_after_commit(world, candidate))
     return PrimaryPlan(candidate, change, shut, request)
 
 

@@ -26,6 +26,7 @@ from gitops_bg.cli.repository.user_git import author as person_named
 from gitops_bg.cli.session.live_session import access
 from gitops_bg.cli.session.location import ALL
 from gitops_bg.cli.session.session import Session
+from gitops_bg.cluster.api.access import is_in_pod
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError, guarded
 from gitops_bg.core.model.version import AppOrGroup
@@ -45,9 +46,14 @@ def dashboard(
     address: Annotated[
         str, typer.Option("--address", metavar="HOST:PORT", help="Where it listens; only this machine may reach it.")
     ] = "127.0.0.1:8090",
+    act_in_pod: Annotated[
+        bool,
+        typer.Option("--act-in-pod", help="Act as you in a pod, too: so does everybody who may forward a port to it."),
+    ] = False,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
 ) -> None:
     """Show all apps in a browser, through your kubeconfig. Every user of this machine who reaches the port acts as you.
+    In a pod it is for reading only: whoever may forward a port to that reaches it.
 
     Example: gitops-bg dashboard
     """
@@ -64,7 +70,8 @@ def dashboard(
         from gitops_bg.web.dashboard.app import dashboard_server
 
         you = Person(name, email, "loopback", frozenset(), Via.LOOPBACK)
-        with dashboard_server(running, host, port, Login(loopback=you), "--address") as server:
+        login = Login(loopback=you, in_pod=is_in_pod() and not act_in_pod)
+        with dashboard_server(running, host, port, login, "--address") as server:
             output.line(server.url)
             if not no_open:
                 webbrowser.open(server.url)

@@ -95,7 +95,7 @@ class Acting:
     def _route(self, path: str, action: Action) -> Route:
         async def answer(request: Request) -> Response:
             posted = request.method == "POST"
-            form = await posted_form(request) if posted else dict(request.query_params)
+            form = await posted_form(request) if posted else _without_emergency(dict(request.query_params))
             return await run_in_threadpool(self._answer, action, request, form)
 
         return Route(f"{path}/{action.command}", answer, methods=["GET", "POST"])
@@ -198,7 +198,8 @@ class _Asking:
 
     def as_it_is_now(self, now: datetime) -> Asked:
         """The same, of the app as it is."""
-        self._form = {name: value for name, value in self._form.items() if name not in ("digest", "head", "sure")}
+        kept = _without_emergency(self._form).items()
+        self._form = {name: value for name, value in kept if name not in ("digest", "head", "sure")}
         return self.demand_permitted(now)
 
     def demand_reason(self, asked: Asked) -> None:
@@ -237,9 +238,9 @@ class _Asking:
                 {str(self.subject.kind): str(self.subject), "action": self._action.command, **said}, status
             )
         token = form_token(self._request)
-        form = dict.fromkeys(("reason", "until", "version", "gate", "override"), "") | dict(self._form)
-        form["override"] = ", ".join(_overrides(self._form))
+        form = dict.fromkeys(("reason", "until", "version", "gate"), "") | dict(self._form)
         shown = {"plan": None, "done": None, "trouble": "", "form": form, "token": token, "may_override": False} | given
+        shown["overrides"] = _overrides(self._form)
         shown["at_forge"] = self._account is not None
         return self._show(self._request, template, status, app=self.subject, action=self._action, **shown)
 
@@ -248,6 +249,15 @@ class _Asking:
         person = person_of(self._request)
         who = (str(person), person.subject) if person is not None else ("", "")
         return fields(app=self.subject, action=self._action.command, by=who[0], subject=who[1], commit=done.commit)
+
+
+def _without_emergency(form: Mapping[str, str]) -> dict[str, str]:
+    """What a link may bring to a page that asks: no override, and no reason. Only who reads the page says these."""
+    return {
+        name: value
+        for name, value in form.items()
+        if name not in ("reason", "override") and not name.startswith(_OVERRIDE)
+    }
 
 
 def _overrides(form: Mapping[str, str]) -> tuple[str, ...]:

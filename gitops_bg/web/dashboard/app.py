@@ -24,6 +24,7 @@ from gitops_bg.web.dashboard.source import Running, Source
 from gitops_bg.web.server import WebServer
 
 _log = logging.getLogger(__name__)
+_IN_POD = "--act-in-pod lets whoever reaches it act as you"
 Show = Callable[[Request], Shown]
 SCRIPTS = ("htmx.min.js", "hx-sse.min.js", "dashboard.js")
 """What ``script.js`` is made of, in this order: as files of their own the second may come before the first."""
@@ -40,9 +41,10 @@ def dashboard_server(
     """
     wanted = login or Login()
     if not wanted.is_needed and is_loopback(host):
-        wanted = replace(wanted, loopback=wanted.loopback or (ANYBODY if wanted.in_pod else LOCAL))
+        wanted = replace(wanted, loopback=ANYBODY if wanted.in_pod else wanted.loopback or LOCAL)
     if not wanted.is_needed and wanted.loopback in (None, ANYBODY):
-        _log.warning("%s; a file of --dashboard-login-file lets people log in", wanted.why_reading_only)
+        remedy = "a file of --dashboard-login-file lets people log in" if option == "--dashboard" else _IN_POD
+        _log.warning("%s; %s", wanted.why_reading_only, remedy)
     return WebServer(dashboard(Source(running), wanted), host, port, headers=(), option=option)
 
 

@@ -101,7 +101,7 @@ def promote(
         plan = plan_promotion(
             session, facts, world, candidate, by=who, reason=commit.message, full=what.full, overrides=overrides
         )
-        change, shut = plan.change, plan.waits
+        change, shut = plan.change, () if overrides else plan.waits
         branch = session.repository.settings.branch
         output.would(
             plan.says(branch),
