@@ -223,11 +223,13 @@ class Agent:
             self._pull_of,
         )
 
-    def account(self, token: str) -> PersonalForge:
-        """Return the account of a person at the forge, by their token there."""
+    def account(self, token: str, issuer: str) -> PersonalForge:
+        """Return the account of a person at the forge, by their token there, which ``issuer`` gave."""
         access, repository = self.settings.forge, self.settings.repository
         wanted = self.catalog.reading.settings.forge
-        return PersonalForge(partial(connect_as, repository, access, wanted, token, self._clock), repository.branch)
+        return PersonalForge(
+            partial(connect_as, repository, access, wanted, token, issuer, self._clock), repository.branch
+        )
 
     @cached_property
     def _asking(self) -> Cluster:

@@ -283,10 +283,11 @@ def connect_as(
     access: ForgeAccess,
     wanted: ForgeSettings | None,
     token: str,
+    issuer: str,
     clock: Callable[[], datetime],
 ) -> RestForge:
-    """Connect to the forge of the repository by a person's own token, for one thread."""
-    return connect.connect(replace(_server(repository, access, wanted), token=token), clock)
+    """Connect to the forge of the repository by a person's own token, which ``issuer`` gave, for one thread."""
+    return connect.connect(replace(_server(repository, access, wanted), token=token, issuer=issuer), clock)
 
 
 def connect_with(repository: RepositorySettings, access: ForgeAccess, clock: Callable[[], datetime]) -> Connect:

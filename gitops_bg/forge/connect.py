@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import Refused
@@ -26,6 +27,7 @@ from gitops_bg.outbound.rest import RestClient, RestSettings
 
 # --- credentials ---
 
+_HTTPS, _HTTP = 443, 80
 _CLOCKS_DIFFER = timedelta(seconds=60)
 _LIFE_OF_A_JWT = timedelta(minutes=9)
 """GitHub allows ten, and its clock may differ."""
@@ -165,10 +167,14 @@ class ForgeEndpoint:
     app: AppSettings | None = None
     token: str = field(default="", repr=False)
     """A person's own token, in place of the file."""
+    issuer: str = ""
+    """The provider that gave them that token: only the same server gets it."""
     ca_file: Path | None = None
     """Certificates to trust instead of the system's."""
     host: str = ""
-    """A server besides the remote's that may get the credential. Only an option of the agent sets it, no file."""
+    """A server besides the remote's that may get the credential, with its port if that is not 443. Only an option of
+    the agent sets it, no file.
+    """
     timeout_seconds: float = 20.0
     """For one request."""
 
@@ -191,6 +197,8 @@ def place_of(settings: ForgeEndpoint) -> Place:
 def connect(settings: ForgeEndpoint, now: Now) -> RestForge:
     """Connect to a forge, for one thread; call `close` at the end. Raises ``NoForge`` and ``CredentialUnusable``."""
     place = place_of(settings)
+    if settings.token:
+        _require_is_of_the_issuer(place, settings.issuer)
     rest = RestSettings(place.api, _HEADERS[place.kind], trust_of(settings.ca_file), settings.timeout_seconds)
     credential = _credential(settings, place, rest, now)
     client = RestClient(rest, credential.headers)
@@ -199,14 +207,37 @@ def connect(settings: ForgeEndpoint, now: Now) -> RestForge:
 
 def _require_may_be_asked(there: RepositoryAddress, remote: RepositoryAddress, host: str) -> None:
     """Refuse other servers: people who can change ``url`` in main must not be able to redirect the agent's token."""
-    if there.host not in (remote.host, host.lower()):
-        raise CredentialUnusable(
-            f"forge.url names {there.host}, which is not the server of the repository, so it gets no token: correct "
-            f"it, or start the agent with --forge-host {there.host}"
-        )
-    if there.root.startswith("http://") and not remote.root.startswith("http://"):
+    server = _server(there.root)
+    named = there.host if server[1] == _HTTPS else f"{server[0]}:{server[1]}"
+    allowed = {_server(remote.root), (remote.host, _HTTPS), *([_server(f"https://{host}")] if host else [])}
+    is_known_host = there.host in {name for name, _ in allowed}
+    if is_known_host and there.root.startswith("http://") and not remote.root.startswith("http://"):
         raise CredentialUnusable(
             f"{there.root} is not https: everybody on the way could read the token; correct forge.url"
+        )
+    if server not in allowed:
+        raise CredentialUnusable(
+            f"forge.url names {named}, which is not the server of the repository, so it gets no token: correct "
+            f"it, or start the agent with --forge-host {named}"
+        )
+
+
+def _server(root: str) -> tuple[str, int]:
+    """Return the host and the port of an address: on one host, another program may listen at each port.
+
+    >>> _server("https://Git.example.com/code"), _server("http://git.example.com:3000")
+    (('git.example.com', 443), ('git.example.com', 3000))
+    """
+    parts = urlsplit(root)
+    return parts.hostname or "", parts.port or (_HTTPS if parts.scheme == "https" else _HTTP)
+
+
+def _require_is_of_the_issuer(place: Place, issuer: str) -> None:
+    """Refuse a person's token to any server but the one that gave it."""
+    if urlsplit(place.api).scheme != urlsplit(issuer).scheme or _server(place.api) != _server(issuer):
+        raise CredentialUnusable(
+            f"people log in at {issuer}, which is not the forge of this repository ({place.api}), so that gets none of "
+            "their tokens: leave `forge` out of the login file, or name the forge as its issuer"
         )
 
 

@@ -37,7 +37,7 @@ def test_another_server_gets_a_token_only_where_an_option_names_it(
     with pytest.raises(CredentialUnusable, match=r"--forge-host forge\.example\.com"):
         connect_with(repository, access, lambda: NOW)(ELSEWHERE)
     with pytest.raises(CredentialUnusable, match=r"--forge-host forge\.example\.com"):
-        connect_as(repository, access, ELSEWHERE, "theirs", lambda: NOW)
+        connect_as(repository, access, ELSEWHERE, "theirs", "https://forge.example.com", lambda: NOW)
     named = replace(access, host="forge.example.com")
     connect_with(repository, named, lambda: NOW)(ELSEWHERE).close()
-    connect_as(repository, named, ELSEWHERE, "theirs", lambda: NOW).close_connections()
+    connect_as(repository, named, ELSEWHERE, "theirs", "https://forge.example.com", lambda: NOW).close_connections()

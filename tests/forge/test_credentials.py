@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -123,7 +124,9 @@ class TestWhoGetsIt:
         [
             ("https://git.test/a/b", "gitea", "", ""),
             ("git@git.test:a/b", "gitea", "https://git.test/code", ""),
-            ("git@git.test:a/b", "gitea", "https://GIT.test:8443", ""),
+            ("git@git.test:a/b", "gitea", "https://GIT.test:8443", "git.test:8443"),
+            ("https://git.test:8443/a/b", "gitea", "https://git.test:8443", ""),
+            ("https://git.test:8443/a/b", "gitea", "https://git.test", ""),
             ("git@github.com:a/b", "github", "", ""),
             ("git@github.com:a/b", "github", "https://api.github.com", ""),
             ("git@acme.ghe.com:a/b", "github", "https://acme.ghe.com", ""),
@@ -146,6 +149,9 @@ class TestWhoGetsIt:
             ("git@git.test:a/b", "https://evil.test#@git.test", "", "--forge-host evil.test"),
             ("git@git.test:a/b", "https://git.test\\@evil.test", "", "no address"),
             ("git@git.test:a/b", "https://evil.test", "other.test", "--forge-host evil.test"),
+            ("git@git.test:a/b", "https://git.test:8443", "", "--forge-host git.test:8443"),
+            ("https://git.test:8443/a/b", "https://git.test:9443", "", "--forge-host git.test:9443"),
+            ("git@git.test:a/b", "https://evil.test:8443", "evil.test", "--forge-host evil.test:8443"),
             ("https://git.test/a/b", "http://git.test", "", "not https"),
             ("git@git.test:a/b", "http://git.test", "", "not https"),
         ],
@@ -154,6 +160,13 @@ class TestWhoGetsIt:
         settings = ForgeEndpoint(remote=remote, kind="gitea", url=url, host=host, token_file=tmp_path / "token")
         with pytest.raises((CredentialUnusable, NoForge), match=words):
             connected(settings)
+
+    @pytest.mark.parametrize("issuer", ["", "https://sso.test", "https://git.test:8443", "http://git.test:443"])
+    def test_the_token_of_a_person_goes_only_to_who_gave_it(self, issuer: str):
+        settings = ForgeEndpoint(remote="git@git.test:a/b", kind="gitea", token="tok", issuer="https://git.test/")
+        connected(settings)
+        with pytest.raises(CredentialUnusable, match=r"people log in at .*, which is not the forge"):
+            connected(replace(settings, issuer=issuer))
 
     def test_nobody_else_is_even_asked_what_it_is(self, backend: Backend, tmp_path: Path):
         settings = ForgeEndpoint(remote="git@git.test:a/b", url=backend.url, token_file=tmp_path / "token")

@@ -199,7 +199,7 @@ class AgentOptions:
         str,
         typer.Option(
             envvar="GITOPS_BG_FORGE_HOST",
-            metavar="HOST",
+            metavar="HOST[:PORT]",
             help="The forge's server, where it is not the repository's: only these get the token.",
         ),
     ] = ""

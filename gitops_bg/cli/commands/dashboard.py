@@ -109,7 +109,7 @@ class _Running:
         troubles = [str(each) for each in self.cluster.caches.troubles()]
         return [*troubles, *([f"main cannot be read: {self._unread}"] if self._unread else [])]
 
-    def account(self, _token: str) -> PersonalForge:
+    def account(self, _token: str, _issuer: str) -> PersonalForge:
         """Raise `CommandFailed`: nobody logs in here, so nobody has a token."""
         raise CommandFailed("nobody logs in here")
 

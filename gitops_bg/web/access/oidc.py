@@ -94,6 +94,11 @@ class OidcLogin:
             Route(LOGOUT, self._log_out, methods=["POST"]),
         ]
 
+    @property
+    def issuer(self) -> str:
+        """The provider at which people log in."""
+        return self._provider.issuer
+
     def session(self, request: Request) -> tuple[str, Session] | None:
         """Return the session of a request, with its name; None for nobody's, and one that is over.
 

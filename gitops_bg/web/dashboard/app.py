@@ -66,10 +66,13 @@ def dashboard(source: Source, login: Login) -> Guard:
         "/wall": pages.wall,
         "/me": pages.me,
     }
+    issuer = login.oidc.issuer if login.oidc is not None else ""
     api, events = Api(source, pages), Events(source, pages, shown)
     routes = [_page(path, show, pages) for path, show in shown.items()]
     more = [
-        *Acting(source.commands, source.group_commands, source.account, pages.show).routes(),
+        *Acting(
+            source.commands, source.group_commands, lambda token: source.account(token, issuer), pages.show
+        ).routes(),
         *api.routes(),
         Route(EVENTS, events.stream, methods=["GET"]),
         Route(API_EVENTS, events.stream_json, methods=["GET"]),

@@ -85,8 +85,8 @@ class Running(Protocol):
         """What may be asked of release groups."""
         ...
 
-    def account(self, _token: str, /) -> PersonalForge:
-        """The account of a person at the forge, by their token there."""
+    def account(self, _token: str, _issuer: str, /) -> PersonalForge:
+        """The account of a person at the forge, by their token there, and the provider that gave it."""
         ...
 
     def readiness_problems(self) -> list[str]:
@@ -188,9 +188,9 @@ class Source:
         """What may be asked of release groups."""
         return self._running.group_commands
 
-    def account(self, token: str) -> PersonalForge | None:
-        """The account of a person at the forge, by their token there; None where they have none."""
-        return self._running.account(token) if token else None
+    def account(self, token: str, issuer: str) -> PersonalForge | None:
+        """The account of a person at the forge, by their token there, which ``issuer`` gave; None without one."""
+        return self._running.account(token, issuer) if token else None
 
     def changes(self, app: AppKey, row: HistoryRow) -> tuple[Difference, ...]:
         """How the pod templates of an entry differ; nothing where one of the two is nowhere to be found any more."""
