@@ -53,6 +53,7 @@ def dashboard(
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
 ) -> None:
     """Show all apps in a browser, through your kubeconfig. Every user of this machine who reaches the port acts as you.
+
     In a pod it is for reading only: whoever may forward a port to that reaches it.
 
     Example: gitops-bg dashboard
