@@ -13,6 +13,7 @@ _DEAD = "test_an_agent_that_is_dead_lets_nothing_through"
 _OWN_FILES = "test_a_release_that_enters_is_promoted_on_the_branch_of_the_environment_and_goes_back_by_a_revert"
 _POLICY = "test_a_commit_that_drops_its_own_policy_waits_also_where_a_pull_swapped_the_parents"
 _BACK_BY_ANALYSIS = "test_argo_08_W03_argo_gap_retry_after_post_failure_measures_anew_and_traffic_waits_for_it"
+_WAVES = "test_the_second_wave_follows_once_the_first_has_proven_the_version_and_both_go_back_at_once"
 _BY_SKIP = "`gitops-bg enter` names by `--skip` each environment that has not proven it, and the commit says so"
 
 KARGO = Section(
@@ -197,6 +198,13 @@ KARDINAL = Section(
             "intent.skip, by SkipPermission",
             test=_HOTFIX,
             differs=f"{_BY_SKIP}; who may push to main may do it, and no policy is asked yet",
+        ),
+        Scenario(
+            "kardinal_wave",
+            "wave: environments in numbered waves",
+            test=_WAVES,
+            differs="waves are of the clusters of one environment, which share one release and one commit; a way back "
+            "moves all of them at once, whatever their wave",
         ),
         Scenario("kardinal_supersede", "a newer bundle supersedes the one that is promoting"),
     ),
