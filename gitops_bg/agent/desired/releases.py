@@ -103,9 +103,9 @@ def base_at(
     repository: Repository, app: AppKey, commit: str, made_by: Source, environments: Environments
 ) -> Release | None:
     """Return the release that an app's base was at a commit, as ``made_by`` brought it; None where it was none."""
-    folders = repository.folders_in(app, commit)
+    folders = repository.inner_folders(commit).get(app, frozenset())
     if not environments.passed(folders):  # a base of the time before the app had environments
-        folders = repository.folders_in(app)
+        folders = repository.inner_folders().get(app, frozenset())
     first = next(iter(environments.passed(folders)), None)
     if first is None:
         return None
