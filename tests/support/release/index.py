@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -18,12 +19,13 @@ class PackageIndex:
         """Fetch what the release needs from the machine's own index, once."""
         machine = folder / "machine"
         self.pipx = machine / "bin" / "pipx"
-        _run(sys.executable, "-m", "venv", machine)
+        self._home = folder  # pip asks rustc for its version, which writes into the home
+        self._run(sys.executable, "-m", "venv", machine)
         python = machine / "bin" / "python"
-        _run(python, "-m", "pip", "install", "--quiet", "pipx>=1.7")
+        self._run(python, "-m", "pip", "install", "--quiet", "pipx>=1.7")
         files, simple = folder / "files", folder / "simple"
         (wheel,) = release.folder.glob("*.whl")
-        _run(python, "-m", "pip", "download", "--quiet", "--dest", files, wheel, "pip")
+        self._run(python, "-m", "pip", "download", "--quiet", "--dest", files, wheel, "pip")
         self.url = simple.as_uri()
         by_name = defaultdict(list)
         for each in files.iterdir():
@@ -33,7 +35,7 @@ class PackageIndex:
             page.parent.mkdir(parents=True)
             page.write_text("".join(f'<a href="{each.as_uri()}">{each.name}</a>\n' for each in found))
 
-
-def _run(*command: str | Path) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    def _run(self, *command: str | Path) -> None:
+        environment = os.environ | {"HOME": str(self._home)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
