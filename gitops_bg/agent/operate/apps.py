@@ -93,7 +93,7 @@ class AppCommands:
         return self._clock()
 
     def facts(self, app: AppKey) -> Facts:
-        """All facts about an app now, as this agent knows them. Raises ``ObjectNotFound``."""
+        """Return all facts about an app now, as this agent knows them. Raises ``ObjectNotFound``."""
         facts = gather(self._catalog, self.cluster, app, self.now) if self._catalog.cares_for(app) else None
         if facts is None:
             raise ObjectNotFound(f"neither main nor the cluster has an app {app}")
@@ -156,7 +156,9 @@ class AppCommands:
         return self._of_primary(facts, asked, plan)
 
     def _of_primary(self, facts: Facts, asked: Asked, plan: PrimaryPlan) -> PlannedCommand:
-        """``asked.head`` is what it was decided from: who changed the app since, and changed it back, decided, too."""
+        """Return the command; ``asked.head`` is what it was decided from: who changed the app since, and changed it
+        back, decided, too.
+        """
         change = replace(plan.change, decided_from=asked.head or plan.change.decided_from)
 
         def carry_out() -> Answer:
@@ -236,7 +238,7 @@ class AppCommands:
         return PlannedCommand(says=f"would commit to {self._branch}: {plan.subject}", carry_out=carry_out)
 
     def _offered_edit(self, app: AppKey, asked: Asked, plan: CommitPlan, says: Callable[[str], str]) -> Answer:
-        """The commit on a branch of its own, which goes once the person has merged it, or no pull request is of it."""
+        """Commit on a branch of its own, which goes once the person has merged it, or no pull request is of it."""
         edits, environment = self.repository.edits, self.repository.places.environment_of(app)
         branch = asking_branch(app, ".".join(filter(None, (environment, asked.command))))
         edited = edits.offer(branch, plan.edits, plan.message, plan.requester)

@@ -46,7 +46,7 @@ class CommandContext(Protocol):
         ...
 
     def facts(self, app: AppKey) -> Facts:
-        """All facts about an app now. Raises ``ObjectNotFound``."""
+        """Return all facts about an app now. Raises ``ObjectNotFound``."""
         ...
 
     def nudge(self, app: AppKey) -> None:
@@ -137,7 +137,7 @@ def _of_app_file(repository: Repository, app: AppKey, edit: Edit) -> EditOrNew |
 
 
 def suspending(who: AppOrGroup, file: str, suspension: Suspension, *, force: bool) -> Edit:
-    """The edit that suspends an app or a group. Raises `CommandFailed` where it is suspended already."""
+    """Return the edit that suspends an app or a group. Raises `CommandFailed` where it is suspended already."""
 
     def change(data: bytes) -> bytes:
         standing = suspension_in(data, file)
@@ -155,7 +155,7 @@ def _suspended_already(who: AppOrGroup, standing: Suspension) -> str:
 
 
 def suspended(app: AppKey, commit: str) -> str:
-    """What became of a suspension, as a sentence; ``commit`` is empty where main has it already."""
+    """Return what became of a suspension, as a sentence; ``commit`` is empty where main has it already."""
     return f"{app}: suspended by commit {commit[:10]}" if commit else f"{app}: suspended already"
 
 
@@ -166,7 +166,7 @@ def lifting(facts: Facts, by: str, now: datetime) -> Retry | None:
 
 
 def resuming(file: str, lifted: Retry | None) -> Edit:
-    """The edit that ends a suspension, and lifts a hold."""
+    """Return the edit that ends a suspension, and lifts a hold."""
 
     def change(data: bytes) -> bytes:
         data = set_suspend(data, None, file)
@@ -176,7 +176,7 @@ def resuming(file: str, lifted: Retry | None) -> Edit:
 
 
 def resumed(app: AppKey, commit: str, lifted: Retry | None) -> str:
-    """What became of it, as a sentence; ``commit`` is empty where there was nothing to end."""
+    """Return what became of it, as a sentence; ``commit`` is empty where there was nothing to end."""
     if not commit:
         return f"{app}: it is neither suspended nor is its target on hold"
     return f"{app}: resumed{', the hold on its target is lifted' if lifted else ''} by commit {commit[:10]}"
@@ -204,10 +204,10 @@ def next_retry(facts: Facts, digest: str, by: str) -> Retry:
 
 
 def retrying(file: str, request: Retry) -> Edit:
-    """The edit that asks for a retry."""
+    """Return the edit that asks for a retry."""
     return lambda data: set_retry(data, request, file)
 
 
 def retried(app: AppKey, shown: str, commit: str) -> str:
-    """What became of a retry of the version that is ``shown`` so, as a sentence."""
+    """Return what became of a retry of the version that is ``shown`` so, as a sentence."""
     return f"{app}: retries {shown} by commit {commit[:10]}"

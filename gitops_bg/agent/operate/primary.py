@@ -49,7 +49,7 @@ class PrimaryPlan:
     """What the agent is to be asked besides, once the commit is made."""
 
     def says(self, branch: str) -> str:
-        """What would become of ``branch``, as a sentence."""
+        """Return what would become of ``branch``, as a sentence."""
         goes = "; live traffic would go there at once" if self.change.movement.event is Event.ROLLED_BACK else ""
         return f"{self.change.subject}: {branch} would name {self.version.name}{goes}"
 
@@ -235,7 +235,7 @@ def _not_good(world: World, version: Version, why: str) -> str:
 
 
 def _demand_nothing_under_way(world: World, to: int | None) -> None:
-    """Without --to, "back" is ambiguous while traffic moves forward."""
+    """Refuse without --to while traffic moves forward: "back" is ambiguous then."""
     app, coming = world.spec.app, world.incoming
     if to is None and coming and world.active and world.switch_kind is SwitchKind.PROMOTION:
         shown = coming.name
@@ -257,7 +257,7 @@ class Proposed:
     refused: str = ""
 
     def says(self, change: PrimaryChange[AppKey], branch: str) -> str:
-        """What became of a change that ``branch`` took, as a sentence."""
+        """Return what became of a change that ``branch`` took, as a sentence."""
         movement = change.movement
         shown = version_name(movement.to_version, movement.to_digest, movement.to_tag)
         return f"{change.subject}: {branch} names {shown} " + (

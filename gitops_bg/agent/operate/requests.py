@@ -42,13 +42,13 @@ def demand_abortable(record: Record, app: AppKey, found: Aborting) -> Aborting:
 
 
 def abort_says(app: object, found: Aborting) -> str:
-    """What an abort would do, as a sentence."""
+    """Return what an abort would do, as a sentence."""
     goes = f"goes back to {found.goes_to.name}" if found.goes_to else "stays where it is"
     return f"{app}: stops {names_of(found.stops)}; live traffic {goes}"
 
 
 def names_of(versions: Iterable[Version]) -> str:
-    """The names of versions, in words."""
+    """Return the names of versions, in words."""
     return ", ".join(each.name for each in versions)
 
 

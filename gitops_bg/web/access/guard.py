@@ -141,15 +141,15 @@ class Guard:
         return (None, "", "") if found is None else (found[1].person, found[0], found[1].forge_token)
 
     def _form_token(self, person: Person | None, session: str) -> str:
-        """What forms carry: another thing in each session. None for scripts: no browser sends their token on behalf of
-        another site.
+        """Return what forms carry: another thing in each session. None for scripts: no browser sends their token on
+        behalf of another site.
         """
         if person is None or person.via in (Via.TOKEN, Via.ANONYMOUS):
             return ""
         return hmac.new(self._secret, f"{person.subject} {session}".encode(), hashlib.sha256).hexdigest()
 
     def _refusal(self, request: Request, person: Person | None) -> Response | None:
-        """The answer to who may not ask this; None for who may."""
+        """Return the answer to who may not ask this; None for who may."""
         if self._login.loopback is not None and not self._login.is_needed and (why := _why_not_here(request.headers)):
             return _message(421, why)
         if person is None:
@@ -161,7 +161,8 @@ class Guard:
         return self._why_foreign(request, person)
 
     def _log_in(self, request: Request) -> Response | None:
-        """The answer to who has to log in: people are led there, and come back; None for what is open to everybody.
+        """Return the answer to who has to log in: people are led there, and come back; None for what is open to
+        everybody.
 
         Of a form no answer may lead elsewhere (``form-action``): a page says where to log in, and that leads to what
         the form would have done.
@@ -180,7 +181,7 @@ class Guard:
         return _message(401, said, {"WWW-Authenticate": "Bearer"})
 
     def _why_foreign(self, request: Request, person: Person) -> Response | None:
-        """The answer to a request that changes something and that a page of another site has sent.
+        """Return the answer to a request that changes something and that a page of another site has sent.
 
         https://www.w3.org/TR/fetch-metadata/: browsers of these years say from where, older ones send Origin.
         """
@@ -207,7 +208,7 @@ def origin_of(url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host can be reached from its own machine only.
+    """Return whether a host can be reached from its own machine only.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0"), is_loopback("")
     (True, True, False, False)
@@ -219,7 +220,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _why_not_here(headers: Headers) -> str:
-    """Why a request is not of somebody on this machine; empty where nothing speaks against it."""
+    """Return why a request is not of somebody on this machine; empty where nothing speaks against it."""
     if any(name in headers for name in _OF_PROXIES):
         return "it came through a proxy, and without a login this dashboard is for its own machine only"
     return "" if _is_asked_as_loopback(headers) else "without a login this dashboard answers to localhost only"

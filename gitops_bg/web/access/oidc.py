@@ -77,7 +77,7 @@ class OidcLogin:
     """The paths of logging in and out, and the sessions. ``clock`` gives UTC."""
 
     def __init__(self, provider: Provider, public_url: str, clock: Callable[[], datetime]) -> None:
-        """Raises `InvalidInput` where the secret cannot be read."""
+        """Raise `InvalidInput` where the secret cannot be read."""
         self._provider = provider
         self._public_url = public_url
         self._clock = clock
@@ -87,7 +87,7 @@ class OidcLogin:
         self._known: tuple[datetime, StarletteOAuth2App] | None = None
 
     def routes(self) -> list[Route]:
-        """Every path. Those of logging in are for everybody."""
+        """Return every path. Those of logging in are for everybody."""
         return [
             Route(LOGIN, self._begin, methods=["GET"]),
             Route(CALLBACK, self._end, methods=["GET"]),
@@ -122,7 +122,7 @@ class OidcLogin:
         return answer
 
     async def _end(self, request: Request) -> Response:
-        """A state that this browser did not begin with is a login that somebody else began."""
+        """End a login; a state that this browser did not begin with is a login that somebody else began."""
         attempt = self._attempts.remove(request.cookies.get(ATTEMPT_COOKIE, ""))
         if attempt is None:
             return plain_page(400, "This login did not begin here, or took too long.", LOGIN, "Log in")
@@ -164,7 +164,7 @@ class OidcLogin:
         return claims, str(token["id_token"]), own
 
     async def _client(self) -> "StarletteOAuth2App":
-        """Authlib's client, with what the provider says of itself. Raises `LoginRefused` for another issuer."""
+        """Return Authlib's client, with what the provider says of itself. Raises `LoginRefused` for another issuer."""
         now = self._clock()
         if self._known is not None and now - self._known[0] < _FRESH:
             return self._known[1]
@@ -214,7 +214,7 @@ class OidcLogin:
         return answer
 
     async def _end_of_session(self, ended: Session | None) -> str:
-        """Where the provider ends its own session; the page of logging in where it cannot."""
+        """Return where the provider ends its own session; the page of logging in where it cannot."""
         try:
             metadata = await (await self._client()).load_server_metadata()
         except Exception:
@@ -244,7 +244,7 @@ def person_from(claims: Mapping[str, Any], provider: Provider) -> Person:
 
 
 def is_address(email: str) -> bool:
-    """Whether a text can be the mail address of a commit.
+    """Return whether a text can be the mail address of a commit.
 
     >>> is_address("ada@example.com"), is_address("ada"), is_address("a b@c"), is_address("a@b>")
     (True, False, False, False)
@@ -294,7 +294,7 @@ def _drop_cookie(answer: Response, name: str) -> None:
 
 
 def plain_page(status: int, says: str, link: str, words: str) -> HTMLResponse:
-    """A page for who is not logged in: it says nothing of what the dashboard shows."""
+    """Return a page for who is not logged in: it says nothing of what the dashboard shows."""
     says, link, words = (html.escape(each) for each in (says, link, words))
     head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>gitops-bg</title>'
     style = '<link rel="stylesheet" href="/static/style.css">'

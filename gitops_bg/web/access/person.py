@@ -65,8 +65,8 @@ class Access:
     """Whether main was read. While it was not, nobody knows who may see what."""
 
     def may(self, person: Person | None, role: Role, namespace: str) -> bool:
-        """Whether a person has a role in a namespace. Who works on this machine without a login has every role: they
-        could also use the command line.
+        """Return whether a person has a role in a namespace. Who works on this machine without a login has every role:
+        they could also use the command line.
         """
         if person is None:
             return False
@@ -100,8 +100,8 @@ def forge_token(request: Request) -> str:
 
 
 async def posted_form(request: Request) -> dict[str, str] | None:
-    """The fields of a form that was posted; None for one that is not a form of ours, or carries another token than that
-    of who asks. Scripts need none. Of a field that is there twice the last one counts.
+    """Return the fields of a form that was posted; None for one that is not a form of ours, or carries another token
+    than that of who asks. Scripts need none. Of a field that is there twice the last one counts.
     """
     data = b""
     async for piece in request.stream():

@@ -70,5 +70,5 @@ class Remembered(Generic[T]):
 
 
 def _key(name: str) -> str:
-    """Who reads this process's memory, or times a look-up, learns no name."""
+    """Return its hash: who reads this process's memory, or times a look-up, learns no name."""
     return hashlib.sha256(name.encode(errors="replace")).hexdigest()

@@ -20,7 +20,7 @@ class Tokens:
     """The tokens of a file, read again when it changes. Any thread may call it."""
 
     def __init__(self, file: Path, clock: Callable[[], datetime]) -> None:
-        """Raises `InvalidInput` where the file cannot be read, or has an error."""
+        """Raise `InvalidInput` where the file cannot be read, or has an error."""
         self._file = file
         self._clock = clock
         self._lock = threading.Lock()

@@ -140,6 +140,6 @@ OF_GROUPS = {
 
 
 def actions_for(person: Person | None, access: Access, subject: AppOrGroup) -> tuple[Action, ...]:
-    """What somebody may do to an app or a release group."""
+    """Return what somebody may do to an app or a release group."""
     table = ACTIONS if isinstance(subject, AppKey) else OF_GROUPS
     return tuple(each for each in table.values() if access.may(person, each.role, subject.namespace))

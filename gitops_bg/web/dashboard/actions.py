@@ -61,7 +61,7 @@ _STATUSES: tuple[tuple[type[GitopsBgError], int], ...] = (
 
 
 def status_of(error: GitopsBgError) -> int:
-    """The status of an error over HTTP; 503 for what may pass by itself."""
+    """Return the status of an error over HTTP; 503 for what may pass by itself."""
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 503)
 
 
@@ -81,8 +81,8 @@ class Acting:
         self._show = show
 
     def routes(self) -> list[Route]:
-        """``/apps/NAMESPACE/APP/ACTION``, and below ``/groups``: GET says what would happen, POST does it once the form
-        says ``sure=yes``.
+        """Return ``/apps/NAMESPACE/APP/ACTION``, and below ``/groups``: GET says what would happen, POST does it once
+        the form says ``sure=yes``.
         """
         of_apps = [self._route("/apps/{namespace}/{app}", action) for action in ACTIONS.values()]
         return [*of_apps, *(self._route("/groups/{namespace}/{group}", action) for action in OF_GROUPS.values())]
@@ -117,7 +117,7 @@ class Acting:
         return asking.report(done)
 
     def _again(self, asking: "_Asking") -> PlannedCommand | None:
-        """What would be done to the app as it is now, for who saw it as it was; None where that is nothing."""
+        """Return what would be done to the app as it is now, for who saw it as it was; None where that is nothing."""
         try:
             return self._plan(asking.subject, asking.as_it_is_now(self._commands.now))
         except GitopsBgError:
@@ -197,7 +197,7 @@ class _Asking:
         )
 
     def as_it_is_now(self, now: datetime) -> Asked:
-        """The same, of the app as it is."""
+        """Return the same, of the app as it is."""
         kept = _without_emergency(self._form).items()
         self._form = {name: value for name, value in kept if name not in ("digest", "head", "sure")}
         return self.demand_permitted(now)
@@ -210,7 +210,7 @@ class _Asking:
     # --- answers ---
 
     def confirm(self, plan: PlannedCommand) -> Response:
-        """What would happen, and the button that does it."""
+        """Return what would happen, and the button that does it."""
         return self._answer(
             200, "confirm.html", {"would": plan.says, **_shown(plan)}, plan=plan, may_override=self._may_override
         )
@@ -221,12 +221,12 @@ class _Asking:
         return access.may(person, Role.ADMIN, self.subject.namespace)
 
     def report(self, done: Answer) -> Response:
-        """What was done."""
+        """Return what was done."""
         said = {"says": done.says, "commit": done.commit, "branch": done.branch, "pullRequest": done.pull}
         return self._answer(202 if done.branch else 200, "done.html", said, done=done)
 
     def refuse(self, error: GitopsBgError, newer: PlannedCommand | None = None) -> Response:
-        """Why it was not done; with what could be done now, where the app has changed meanwhile."""
+        """Return why it was not done; with what could be done now, where the app has changed meanwhile."""
         said: dict[str, Any] = {"message": str(error), "reason": error.reason}
         if newer is not None:
             said["newer"] = {"would": newer.says, **_shown(newer)}
@@ -245,14 +245,14 @@ class _Asking:
         return self._show(self._request, template, status, app=self.subject, action=self._action, **shown)
 
     def logged(self, done: Answer) -> dict[str, Any]:
-        """Who did what, for the log."""
+        """Return who did what, for the log."""
         person = person_of(self._request)
         who = (str(person), person.subject) if person is not None else ("", "")
         return fields(app=self.subject, action=self._action.command, by=who[0], subject=who[1], commit=done.commit)
 
 
 def _without_emergency(form: Mapping[str, str]) -> dict[str, str]:
-    """What a link may bring to a page that asks: no override, and no reason. Only who reads the page says these."""
+    """Return what a link may bring to a page that asks: no override, and no reason. Who reads the page says these."""
     return {
         name: value
         for name, value in form.items()
@@ -261,7 +261,7 @@ def _without_emergency(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def _overrides(form: Mapping[str, str]) -> tuple[str, ...]:
-    """The policies to override: of a script in one field, of a page in a field each, ``override.NAME``."""
+    """Return the policies to override: of a script in one field, of a page in a field each, ``override.NAME``."""
     named = form.get("override", "").split(",")
     ticked = (name.removeprefix(_OVERRIDE) for name in form if name.startswith(_OVERRIDE))
     return tuple(dict.fromkeys(filter(None, map(str.strip, (*named, *ticked)))))
@@ -278,7 +278,7 @@ def _shown(plan: PlannedCommand) -> dict[str, Any]:
 
 
 def _moment(text: str, now: datetime) -> datetime | None:
-    """A time with its zone, or a duration from now. Raises `UsageError`."""
+    """Return a time with its zone, or a duration from now. Raises `UsageError`."""
     if not text.strip():
         return None
     try:

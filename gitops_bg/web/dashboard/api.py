@@ -90,7 +90,7 @@ class Api:
         )
 
     def routes(self) -> list[Route]:
-        """Every path, and that of the document."""
+        """Return every path, and that of the document."""
         answered = (each for each in self.endpoints if each.media == "application/json")
         return [*map(_route, answered), Route(f"{PREFIX}/openapi.json", self._openapi, methods=["GET"])]
 
@@ -130,7 +130,7 @@ def _route(endpoint: Endpoint) -> Route:
 
 
 def openapi(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
-    """The OpenAPI document of the API."""
+    """Return the OpenAPI document of the API."""
     listed = tuple(endpoints)
     shapes = [*(each.shape for each in listed), MessageAnswer]
     inputs = [(number, "serialization", TypeAdapter(shape)) for number, shape in enumerate(shapes)]

@@ -36,8 +36,8 @@ LOCAL = Person("somebody on this machine", "dashboard@localhost", "loopback", fr
 def dashboard_server(
     running: Running, host: str, port: int, login: Login | None = None, option: str = "--dashboard"
 ) -> WebServer:
-    """A server of the dashboard, not started. Without a ``login``, and on an address that others reach, nobody acts.
-    ``option`` gave the address.
+    """Return a server of the dashboard, not started. Without a ``login``, and on an address that others reach, nobody
+    acts. ``option`` gave the address.
     """
     wanted = login or Login()
     if not wanted.is_needed and is_loopback(host):
@@ -49,7 +49,7 @@ def dashboard_server(
 
 
 def dashboard(source: Source, login: Login) -> Guard:
-    """The application."""
+    """Return the application."""
     pages = Pages(source)
     shown: dict[str, Show] = {
         "/": pages.all,
@@ -86,7 +86,7 @@ def dashboard(source: Source, login: Login) -> Guard:
 
 
 def _page(path: str, show: Show, pages: Pages) -> Route:
-    """A route whose page is made in a thread."""
+    """Return a route whose page is made in a thread."""
 
     def answer(request: Request) -> Response:
         return _drawn(pages, show(request), request)
@@ -95,7 +95,7 @@ def _page(path: str, show: Show, pages: Pages) -> Route:
 
 
 def _failing(pages: Pages) -> Callable[[Request, Exception], Response]:
-    """The page of an error, made in a thread."""
+    """Return the page of an error, made in a thread."""
 
     def answer(request: Request, error: Exception) -> Response:
         shown = pages.failed(request, error)
@@ -111,7 +111,7 @@ def _drawn(pages: Pages, shown: Shown, request: Request) -> Response:
 
 
 def _static(request: Request) -> Response:
-    """A file of ours, kept by browsers for an hour."""
+    """Return a file of ours, kept by browsers for an hour."""
     name = request.path_params["name"]
     folder = files("gitops_bg.web.dashboard") / "static"
     parts = [folder / each for each in (SCRIPTS if name == "script.js" else (name,))]

@@ -38,7 +38,7 @@ class Lane:
 
 
 def lanes_of(view: AppView) -> tuple[Lane, ...]:
-    """The versions that are worth a lane: the candidate, what serves, and what still has pods; newest first."""
+    """Return the versions that are worth a lane: the candidate, what serves, and what still has pods; newest first."""
     found = (_lane(view, version) for version in view.versions)
     return tuple(each for each in found if each.live or each.desired or each.stage == Stage.CANDIDATE)[:_MOST_LANES]
 
@@ -60,7 +60,7 @@ def _lane(view: AppView, version: Version) -> Lane:
 
 
 def draw(lanes: tuple[Lane, ...], title: str) -> str:
-    """The picture of all lanes; empty where there is none."""
+    """Return the picture of all lanes; empty where there is none."""
     if not lanes:
         return ""
     height = _TOP + len(lanes) * _LANE
@@ -76,7 +76,7 @@ def draw(lanes: tuple[Lane, ...], title: str) -> str:
 
 
 def _sentence(lane: Lane) -> str:
-    """The lane for who does not see it."""
+    """Return the lane for who does not see it."""
     parts = [f"{lane.name} is {lane.stage} with {lane.available} of {lane.desired} pods available"]
     parts += ["preview goes to it"] if lane.preview else []
     opened = sum(1 for _, is_open in lane.gates if is_open)
@@ -113,7 +113,7 @@ def _drawn(lane: Lane, top: int) -> Iterator[str]:
 
 
 def _pods(lane: Lane, middle: int) -> tuple[int, list[str]]:
-    """The pods of a version, in one row or two, and where their way on begins."""
+    """Return the pods of a version, in one row or two, and where their way on begins."""
     shown = min(lane.desired, _MOST_PODS)
     ready = lane.available if lane.desired <= _MOST_PODS else round(shown * lane.available / lane.desired)
     drawn = []
@@ -141,7 +141,9 @@ _MOST_BARS = 40
 
 
 def bars(run: MetricRun) -> str:
-    """The newest measurements of a metric as bars, oldest first, as high as what was measured; beside their limit."""
+    """Return the newest measurements of a metric as bars, oldest first, as high as what was measured; beside their
+    limit.
+    """
     shown = run.measurements[-_MOST_BARS:]
     if not shown:
         return ""
@@ -179,7 +181,7 @@ _LIMIT = re.compile(r"result(?:\[0\])?\s*[<>]=?\s*(-?\d+(?:\.\d+)?)", re.ASCII)
 
 
 def _limit(condition: str) -> float | None:
-    """The number that a plain condition compares with; None for any other condition.
+    """Return the number that a plain condition compares with; None for any other condition.
 
     >>> _limit("result[0] >= 0.95"), _limit("result < 1 && result > 0")
     (0.95, None)
@@ -202,7 +204,7 @@ _DAY, _CALENDAR_TOP, _CALENDAR_HEIGHT = 100, 16, 16
 
 
 def calendar(spans: Sequence[Span], now: datetime) -> str:
-    """The coming days of a policy as one line: open, and shut."""
+    """Return the coming days of a policy as one line: open, and shut."""
     width, begin = DAYS * _DAY, now
 
     def x(moment: datetime) -> float:

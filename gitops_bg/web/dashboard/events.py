@@ -75,7 +75,7 @@ class _Waiter:
                 self.loop.call_soon_threadsafe(self.changed.set)
 
     def _concerns(self, subject: AppOrGroup | None) -> bool:
-        """Whether the page may show something of it: that of a group shows its members."""
+        """Return whether the page may show something of it: that of a group shows its members."""
         if isinstance(self.about, GroupKey) and subject is not None:
             return self.about.namespace == subject.namespace
         return self.about is None or self.about == subject
@@ -100,12 +100,12 @@ class Events:
             each.wake(subject)
 
     async def stream(self, request: Request) -> Response:
-        """The changes of the page that the query names as ``at``."""
+        """Return the changes of the page that the query names as ``at``."""
         asked, show = self._page(request)
         return self._streamed(partial(self._draw, asked, show), subject_of(asked), form_token(request))
 
     async def stream_json(self, request: Request) -> Response:
-        """What `/api/v1/apps` answers to the same query, whenever that is something else, as JSON."""
+        """Return what `/api/v1/apps` answers to the same query, whenever that is something else, as JSON."""
         return self._streamed(partial(self._encode, request), None, "")
 
     def _streamed(self, plan: "Plan", about: AppOrGroup | None, token: str) -> Response:
@@ -113,7 +113,7 @@ class Events:
         return StreamingResponse(self._messages(plan, waiter, token), media_type="text/event-stream", headers=_HEADERS)
 
     def _page(self, request: Request) -> tuple[Request, Callable[[Request], Shown]]:
-        """The request for the page itself, by the same person, and what shows it."""
+        """Return the request for the page itself, by the same person, and what shows it."""
         try:
             parts = urlsplit(request.query_params.get("at", "")[:_LONGEST])
         except ValueError as error:
@@ -151,7 +151,7 @@ class Events:
             self._waiters.discard(waiter)
 
     def _encode(self, request: Request) -> "_Drawing":
-        """The list as it is after the last change, by the rights of now; of which one may see nothing, why."""
+        """Return the list as it is after the last change, by the rights of now; of which one may see nothing, why."""
         person, access = person_of(request), self._source.access()
         query = Query.read(request.query_params)
         address = query.address(page=query.page).removeprefix("?")
@@ -169,8 +169,8 @@ class Events:
         return _Drawing((rights, access, API_EVENTS, address), encode, self._board.changes_of(None))
 
     def _draw(self, request: Request, show: Callable[[Request], Shown]) -> "_Drawing":
-        """The page and its inside as it is after the last change, by the rights of now: made once for all who have the
-        same ones. The token of the session is put into the forms afterwards.
+        """Return the page and its inside as it is after the last change, by the rights of now: made once for all who
+        have the same ones. The token of the session is put into the forms afterwards.
         """
         person, access = person_of(request), self._source.access()
         of_all = {**request.scope["state"], "access": access, "form_token": self._token}
@@ -188,7 +188,7 @@ class Events:
         return _Drawing(key, draw, self._board.changes_of(subject_of(asked)))
 
     async def _drawn_now(self, drawing: "_Drawing") -> tuple[object, str]:
-        """What was drawn, at once where somebody else has had it drawn already; else in a thread."""
+        """Return what was drawn, at once where somebody else has had it drawn already; else in a thread."""
         known: tuple[object, str] | None = self._drawn.known(drawing.key, drawing.version)
         if known is not None:
             return known
@@ -196,7 +196,7 @@ class Events:
 
 
 def message(text: str) -> bytes:
-    """A message without a name: htmx swaps no other.
+    """Return a message without a name: htmx swaps no other.
 
     >>> message("a\\nb")
     b'data: a\\ndata: b\\n\\n'

@@ -52,7 +52,8 @@ class Query:
         )
 
     def address(self, **changes: object) -> str:
-        """The part of an address behind the path, with changes; of another page than the first unless it is named.
+        """Return the part of an address behind the path, with changes; of another page than the first unless it is
+        named.
 
         >>> Query(search="web", page=3).address(phase="Held")
         '?q=web&phase=Held'
@@ -70,7 +71,7 @@ class Query:
         return "?" + urlencode({key: value for key, value in pairs.items() if value}, errors="replace")
 
     def fits(self, line: Listed, of: "About") -> bool:
-        """Whether a line is asked for."""
+        """Return whether a line is asked for."""
         return (
             (not self.phase or line.row.phase == self.phase)
             and (not self.namespace or line.row.namespace == self.namespace)
@@ -81,7 +82,7 @@ class Query:
         )
 
     def selects(self, labels: Labels) -> bool:
-        """Whether labels are those that are asked for.
+        """Return whether labels are those that are asked for.
 
         >>> Query(label="team=shop,tier!=db,owner").selects((("owner", "ada"), ("team", "shop")))
         True
@@ -121,7 +122,7 @@ NOTHING_MORE = About()
 
 
 def may_answer(line: Listed, may: Callable[[Role], bool]) -> bool:
-    """Whether somebody with these roles may answer what a line waits for, on the dashboard."""
+    """Return whether somebody with these roles may answer what a line waits for, on the dashboard."""
     by_button = any(each.who in (Who.PROMOTER, Who.OPERATOR) for each in line.asked)
     at_gate = any(each.kind == GateKind.MANUAL for each in line.shut)
     return (by_button and may(Role.OPERATOR)) or (at_gate and may(Role.APPROVER))
@@ -160,7 +161,7 @@ class Page:
 
 
 def page_of(snapshot: Snapshot, query: Query, of: About = NOTHING_MORE, rows: int = ROWS) -> Page:
-    """One page of a snapshot; a page beyond the last is the last."""
+    """Return one page of a snapshot; a page beyond the last is the last."""
     found = [each for each in snapshot.rows if query.fits(each, of)]
     number = max(1, min(query.page, ceil(len(found) / rows)))
     return Page(
@@ -176,13 +177,13 @@ def page_of(snapshot: Snapshot, query: Query, of: About = NOTHING_MORE, rows: in
 
 
 def json_of_page(page: Page) -> dict[str, Any]:
-    """A page for programs."""
+    """Return a page for programs."""
     items = [each.row.json() for each in page.rows]
     return {"items": items, "page": page.query.page, "pages": page.pages, "found": page.found, "total": page.total}
 
 
 def _calm(phase: str) -> int:
-    """How calm a phase is: people are needed, it goes on by itself, nothing is to be done."""
+    """Return how calm a phase is: people are needed, it goes on by itself, nothing is to be done."""
     meaning = MEANINGS.get(("Ready", phase))
     if meaning is None or meaning.asks:
         return 0

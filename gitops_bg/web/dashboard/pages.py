@@ -75,7 +75,7 @@ class Pages:
         return Shown("list.html", {"page": page, "waiting": waiting, "mine": frozenset(filter(is_mine, waiting))})
 
     def listed(self, request: Request) -> Page:
-        """The page of the list that is asked for, of what the person sees."""
+        """Return the page of the list that is asked for, of what the person sees."""
         return page_of(self._seen(request), Query.read(request.query_params), self._about(request))
 
     def _about(self, request: Request) -> About:
@@ -87,7 +87,7 @@ class Pages:
         return About(self._source.labels, is_mine)
 
     def app(self, request: Request) -> Shown:
-        """One app."""
+        """Return one app."""
         view = self.app_view(request)
         app = view.row.key
         entries, unread = quietly(lambda: tuple(self._source.history(app, _ENTRIES)))
@@ -98,7 +98,7 @@ class Pages:
         return Shown("app.html", {"app": app, "page": page, "logs": logs, **self._buttons(request, app, page)})
 
     def _buttons(self, request: Request, about: AppOrGroup, page: AppPage | GroupPage) -> dict[str, Any]:
-        """What makes sense at present, of what the person may; and the gates that they may open or close."""
+        """Return what makes sense at present, of what the person may; and the gates that they may open or close."""
         has_account = bool(forge_token(request))
         permitted = actions_for(person_of(request), access_for(request), about)
         may = {each.command: each for each in permitted if has_account or not each.at_forge}
@@ -109,14 +109,14 @@ class Pages:
         return {"actions": [each for each in may.values() if each.command in page.possible], "gate_actions": gates}
 
     def history(self, request: Request) -> Shown:
-        """What happened to an app or a group, a page at a time."""
+        """Return what happened to an app or a group, a page at a time."""
         subject, page = self.visible(request), Query.read(request.query_params).page
         entries = self.entries(request, subject, page * ROWS + 1)
         shown, more = tuple(entries[(page - 1) * ROWS : page * ROWS]), len(entries) > page * ROWS
         return Shown("history.html", {"subject": subject, "rows": shown, "number": page, "more": more})
 
     def entry(self, request: Request) -> Shown:
-        """One entry of the history, by its commit, with what it changed."""
+        """Return one entry of the history, by its commit, with what it changed."""
         subject, commit = self.visible(request), request.path_params["commit"]
         found = [each for each in self._source.history(subject, _DEEPEST) if commit in _commits(each)]
         if not found or len(commit) < _SHORTEST:
@@ -134,7 +134,9 @@ class Pages:
         return Shown("compare.html", {"app": view.row.key, "known": known, "asked": asked, "found": found}, live=False)
 
     def compared(self, request: Request) -> Comparison:
-        """The comparison that is asked for. Raises `NotHere` for a version that nobody has, or that is no number."""
+        """Return the comparison that is asked for. Raises `NotHere` for a version that nobody has, or that is no
+        number.
+        """
         app = self.visible(request)
         assert isinstance(app, AppKey)
         numbers = [request.query_params.get(name, "").removeprefix("v") for name in ("from", "to")]
@@ -146,7 +148,7 @@ class Pages:
             raise NotHere(f"{error}.", [app]) from error
 
     def group(self, request: Request) -> Shown:
-        """One release group."""
+        """Return one release group."""
         view = self.group_view(request)
         group = view.group
         entries, unread = quietly(lambda: tuple(self._source.history(group, _ENTRIES)))
@@ -155,14 +157,16 @@ class Pages:
         return Shown("group.html", {"group": group, "page": page, **shown})
 
     def policies(self, request: Request) -> Shown:
-        """The policies of main, and what they shut; of who does not see all namespaces, those for what they see."""
+        """Return the policies of main, and what they shut; of who does not see all namespaces, those for what they
+        see.
+        """
         now, all_of_them = self._source.clock(), self._source.snapshot()
         seen = all_of_them.seen_by(sees(request))
         sees_all = seen is all_of_them and sees(request)("")
         return Shown("policies.html", self._source.policies(seen.rows, now, sees_all=sees_all))
 
     def fleet(self, request: Request) -> Shown:
-        """All clusters of the repository."""
+        """Return all clusters of the repository."""
         fleet, query = self._source.fleet().seen_by(sees(request)), Query.read(request.query_params)
         words, found = query.search.lower().split(), dict[AppOrGroup, dict[str, FleetRow]]()
         for row in fleet_of(fleet.ledgers):
@@ -184,21 +188,21 @@ class Pages:
         return Shown("environments.html", given | {"query": query})
 
     def wall(self, request: Request) -> Shown:
-        """What a screen on a wall shows: what people are needed for, what moves, and how many are well."""
+        """Return what a screen on a wall shows: what people are needed for, what moves, and how many are well."""
         snapshot = self._seen(request)
         moving = [each for each in snapshot.rows if not each.asked and each.row.phase != Phase.HEALTHY]
         asking = [each for each in snapshot.rows if each.asked]
         return Shown("wall.html", {"asking": asking, "moving": moving, "total": len(snapshot.rows)})
 
     def me(self, request: Request) -> Shown:
-        """Who asks, and what they may, by namespace."""
+        """Return who asks, and what they may, by namespace."""
         person, access = person_of(request), access_for(request)
         places = self._seen(request).namespaces
         roles = {role: [each for each in places if access.may(person, role, each)] for role in Role}
         return Shown("me.html", {"person": person, "roles": roles, "places": places})
 
     def failed(self, request: Request, error: Exception) -> Shown:
-        """What there is instead of what was asked for; or why it cannot be shown now."""
+        """Return what there is instead of what was asked for; or why it cannot be shown now."""
         if isinstance(error, GitopsBgError):
             return Shown("failed.html", {"what": str(error)}, 503, live=False)
         what = str(error) if isinstance(error, NotHere) else f"There is no page {request.url.path}."
@@ -206,13 +210,13 @@ class Pages:
         return Shown("unknown.html", {"what": what, "instead": instead}, 404, live=False)
 
     def show(self, request: Request, template: str, status: int = 200, **given: Any) -> Response:
-        """The page of an action."""
+        """Return the page of an action."""
         return HTMLResponse(self.draw(Shown(template, given, status, live=False), request), status)
 
     # --- what pages have in common ---
 
     def visible(self, request: Request) -> AppOrGroup:
-        """The app or group that is asked about. Raises `NotHere` where the person may not see it."""
+        """Return the app or group that is asked about. Raises `NotHere` where the person may not see it."""
         subject = subject_of(request)
         assert subject is not None
         if not self._sees(request, subject):
@@ -220,14 +224,16 @@ class Pages:
         return subject
 
     def entries(self, request: Request, subject: AppOrGroup, limit: int) -> Sequence[HistoryRow]:
-        """Its newest entries. Raises `NotHere` where the ledger has none, and the cluster does not run it either."""
+        """Return its newest entries. Raises `NotHere` where the ledger has none, and the cluster does not run it
+        either.
+        """
         found = self._source.history(subject, limit)
         if not found and self._live(subject) is None:
             raise NotHere(f"Nothing is known of {subject.kind} {subject}.", self._similar(request, subject))
         return found
 
     def app_view(self, request: Request) -> AppView:
-        """The app that is asked about. Raises `NotHere` where there is none that the person may see."""
+        """Return the app that is asked about. Raises `NotHere` where there is none that the person may see."""
         app = AppKey(request.path_params["namespace"], request.path_params["app"])
         view = self._source.app(app) if self._sees(request, app) else None
         if view is None:
@@ -235,7 +241,7 @@ class Pages:
         return view
 
     def group_view(self, request: Request) -> GroupView:
-        """The release group that is asked about. Raises as `app_view`."""
+        """Return the release group that is asked about. Raises as `app_view`."""
         group = GroupKey(request.path_params["namespace"], request.path_params["group"])
         view = self._source.group(group) if self._sees(request, group) else None
         if view is None:
@@ -246,7 +252,7 @@ class Pages:
         return self._source.app(subject) if isinstance(subject, AppKey) else self._source.group(subject)
 
     def draw(self, shown: Shown, request: Request, *, fragment: bool = False) -> str:
-        """The text of a page; the ``fragment`` is what is inside of its main part."""
+        """Return the text of a page; the ``fragment`` is what is inside of its main part."""
         common = {
             "main": self._source.main(),
             "now": self._source.clock(),
@@ -262,15 +268,17 @@ class Pages:
         return render(shown.template, {**common, **shown.given})
 
     def _seen(self, request: Request) -> Snapshot:
-        """What the person sees of everything."""
+        """Return what the person sees of everything."""
         return self._source.snapshot().seen_by(sees(request))
 
     def _sees(self, request: Request, subject: AppOrGroup) -> bool:
-        """Whether the person may see it. What can be no app is nothing: a name of an address becomes a path in Git."""
+        """Return whether the person may see it. What can be no app is nothing: a name of an address becomes a path in
+        Git.
+        """
         return is_app(subject.namespace, subject.name) and sees(request)(subject.namespace)
 
     def _similar(self, request: Request, wanted: AppOrGroup) -> list[AppOrGroup]:
-        """Those whose names are like it, and those of its namespace."""
+        """Return those whose names are like it, and those of its namespace."""
         known = {str(each.key): each.key for each in self._seen(request).rows}
         names = sorted(known, key=lambda name: known[name].namespace != wanted.namespace)[:_COMPARED]
         close = get_close_matches(str(wanted)[:200], names, _SIMILAR, 0.5)
@@ -279,13 +287,13 @@ class Pages:
 
 
 def sees(request: Request) -> Callable[[str], bool]:
-    """Whether who asks may see a namespace."""
+    """Return whether who asks may see a namespace."""
     person, access = person_of(request), access_for(request)
     return lambda namespace: access.may(person, Role.VIEWER, namespace)
 
 
 def subject_of(request: Request) -> AppOrGroup | None:
-    """The app or the group that a page is about, by its path."""
+    """Return the app or the group that a page is about, by its path."""
     given = request.path_params
     if "app" in given:
         return AppKey(given["namespace"], given["app"])
@@ -293,5 +301,5 @@ def subject_of(request: Request) -> AppOrGroup | None:
 
 
 def _commits(row: HistoryRow) -> str:
-    """The commits of an entry: that of main, and that of the ledger."""
+    """Return the commits of an entry: that of main, and that of the ledger."""
     return f"{row.change.commit} {row.json.get('commit', '')}"

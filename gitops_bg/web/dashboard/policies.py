@@ -46,7 +46,7 @@ class ShownPolicy:
 def shown_policies(
     policies: Iterable[Policy], rows: Iterable[Listed], labels: "dict[AppKey, Labels]", now: datetime
 ) -> tuple[ShownPolicy, ...]:
-    """All policies; ``labels`` are those of the targets."""
+    """Return all policies; ``labels`` are those of the targets."""
     apps = [each for each in rows if isinstance(each.key, AppKey)]
     return tuple(_shown(each, apps, labels, now) for each in policies)
 
@@ -65,12 +65,12 @@ def _shown(policy: Policy, apps: list[Listed], labels: "dict[AppKey, Labels]", n
 
 
 def _waits_for(line: Listed, policy: Policy) -> bool:
-    """Whether a gate of the app names the policy, as the engine does: before a colon."""
+    """Return whether a gate of the app names the policy, as the engine does: before a colon."""
     return any(gate.kind == "policy" and gate.reason.startswith(f"{policy.name}:") for gate in line.shut)
 
 
 def _spans(windows: Windows, now: datetime) -> Iterator[Span]:
-    """The times from ``now`` on in which the windows are shut."""
+    """Yield the times from ``now`` on in which the windows are shut."""
     moment, last = now, now + timedelta(days=DAYS)
     for _ in range(_MOST_SPANS):
         if is_open(windows, moment):

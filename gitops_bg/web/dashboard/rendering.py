@@ -27,7 +27,7 @@ _CALM = {"green": "good", "cyan": "waits", "yellow": "warns", "red": "bad", "mag
 
 @cache
 def templates() -> "Environment":
-    """The templates; a name that a page forgot to give is an error."""
+    """Return the templates; a name that a page forgot to give is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -57,29 +57,29 @@ def templates() -> "Environment":
 
 
 def _shown(value: Any) -> Any:
-    """What is written of a value: a text without characters that nobody sees, nothing for None."""
+    """Return what is written of a value: a text without characters that nobody sees, nothing for None."""
     if isinstance(value, Markup):
         return value
     return "" if value is None else shown_text(str(value))
 
 
 def shown_text(text: str) -> str:
-    """A text without invisible characters, its lines kept."""
+    """Return a text without invisible characters, its lines kept."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def page(name: str, status: int = 200, **given: Any) -> HTMLResponse:
-    """A page of a template."""
+    """Return a page of a template."""
     return HTMLResponse(render(name, given), status)
 
 
 def render(name: str, given: Mapping[str, Any]) -> str:
-    """The text of a template."""
+    """Return the text of a template."""
     return templates().get_template(name).render(**given)
 
 
 def unsigned(name: str) -> str:
-    """The name of a line of a tree without the sign before it: its kind stands beside it.
+    """Return the name of a line of a tree without the sign before it: its kind stands beside it.
 
     >>> unsigned("⧉ web-v2"), unsigned("# 1.5.0 (v2) green"), unsigned("error rate")
     ('web-v2', '1.5.0 (v2) green', 'error rate')
@@ -88,33 +88,33 @@ def unsigned(name: str) -> str:
 
 
 def sign(phase: str) -> str:
-    """The sign of a phase; two bars in place of the one that few fonts of browsers have."""
+    """Return the sign of a phase; two bars in place of the one that few fonts of browsers have."""
     return sign_of(phase).replace("॥", "‖")
 
 
 def tone(phase: str) -> str:
-    """The class of a phase: how calm it is."""
+    """Return the class of a phase: how calm it is."""
     return _CALM.get(style_of(phase), "moves" if style_of(phase) == "" else "unknown")
 
 
 def style_class(style: str) -> str:
-    """The class for the style of a line in a terminal."""
+    """Return the class for the style of a line in a terminal."""
     return _CALM.get(style.rpartition(" ")[2], "faint" if style == "dim" else "")
 
 
 def web_link(address: str | None) -> str:
-    """An address that a page may link to; empty for any other."""
+    """Return an address that a page may link to; empty for any other."""
     return address if address and address.startswith(("https://", "http://")) and address.isprintable() else ""
 
 
 def path_of(subject: AppOrGroup, *more: str) -> str:
-    """The path of the page of an app or a group, or of a page below it."""
+    """Return the path of the page of an app or a group, or of a page below it."""
     kind = "apps" if isinstance(subject, AppKey) else "groups"
     return "/" + "/".join(map(quoted, (kind, subject.namespace, subject.name, *more)))
 
 
 def quoted(text: str) -> str:
-    """A text as a part of an address."""
+    """Return a text as a part of an address."""
     return quote(text, safe="", errors="replace")
 
 
@@ -125,7 +125,7 @@ _TIME = Markup('<time datetime="{0}" title="{1}" class="{2}">{3}</time>')
 
 
 def time_tag(moment: datetime | None, now: datetime, kind: str = "ago") -> str:
-    """A time as people say it, with the exact one beside it; ``kind`` is `ago`, `left`, `for` or `at`."""
+    """Return a time as people say it, with the exact one beside it; ``kind`` is `ago`, `left`, `for` or `at`."""
     if moment is None:
         return Markup("–")
     words = _WORDS[kind](moment, now)

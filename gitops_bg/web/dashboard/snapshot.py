@@ -78,7 +78,7 @@ class Snapshot:
     """The namespaces that have something."""
 
     def seen_by(self, sees: Callable[[str], bool]) -> "Snapshot":
-        """The part in the namespaces that somebody sees."""
+        """Return the part in the namespaces that somebody sees."""
         hidden = {each for each in self.namespaces if not sees(each)}
         if not hidden:
             return self
@@ -86,7 +86,7 @@ class Snapshot:
 
 
 def snapshot_of(number: int, rows: Iterable[Listed]) -> Snapshot:
-    """The snapshot of these lines."""
+    """Return the snapshot of these lines."""
     lines = tuple(rows)
     namespaces = tuple(sorted({each.row.namespace for each in lines}))
     return Snapshot(number, lines, Counter(each.row.phase for each in lines), namespaces)
@@ -131,7 +131,7 @@ class Board:
             wake(None)
 
     def changes_of(self, about: AppOrGroup | None) -> int:
-        """How often changed what a page about it may show: that of a group shows its members. None: anything."""
+        """Return how often changed what a page about it may show: that of a group shows its members. None: anything."""
         with self._noting:
             return self._changes[about.namespace if about is not None and about.kind is GROUP else about]
 
@@ -140,7 +140,7 @@ class Board:
         self._listeners.append(wake)
 
     def snapshot(self) -> Snapshot:
-        """The newest snapshot. May ask the cluster for its groups, so not on the thread that answers health.
+        """Return the newest snapshot. May ask the cluster for its groups, so not on the thread that answers health.
 
         One reader lists them. The others do not wait for it, unless a group is known to have changed.
         """
@@ -163,7 +163,7 @@ class Board:
             return self._snapshot
 
     def _rows(self, changed: Mapping[AppOrGroup, Listed | None]) -> tuple[Listed, ...]:
-        """All lines, with those that changed (None: it is gone)."""
+        """Return all lines, with those that changed (None: it is gone)."""
         moves = any(each is None or key not in self._place or key.kind is GROUP for key, each in changed.items())
         for key, each in changed.items():
             if each is None:
@@ -181,7 +181,7 @@ class Board:
         return tuple(_in_group(self._known[row.key], row) for row in ordered)
 
     def _fresh_apps(self) -> dict[AppOrGroup, Listed | None]:
-        """The apps that may have changed; None in place of one that is gone."""
+        """Return the apps that may have changed; None in place of one that is gone."""
         with self._noting:
             stale, self._stale = self._stale, set()
         if stale is None:
@@ -197,7 +197,9 @@ class Board:
         return fresh
 
     def _listed_groups(self) -> list[Listed] | None:
-        """All groups, where it is time to list them: nothing watches their status. None: those that are known."""
+        """Return all groups, where it is time to list them: nothing watches their status. None: those that are
+        known.
+        """
         changes = self._group_changes
         if changes == self._groups_listed and self._clock() - self._groups_at < _GROUPS_SECONDS:
             return None
@@ -215,28 +217,28 @@ def _groups_in(rows: Iterable[AnyRow]) -> Iterator[GroupRow]:
 
 
 def _in_group(line: Listed, placed: AnyRow) -> Listed:
-    """The line of an app with the group that it is placed in."""
+    """Return the line of an app with the group that it is placed in."""
     if isinstance(line.row, Row) and isinstance(placed, Row) and line.row.group != placed.group:
         return replace(line, row=replace(line.row, group=placed.group))
     return line
 
 
 def _body(app: AppKey, state: AppState) -> Object:
-    """A live object, as far as a row shows it."""
+    """Return a live object, as far as a row shows it."""
     annotations = {names.BRANCH: state.branch} if state.branch else {}
     named = {"namespace": app.namespace, "name": app.name, "creationTimestamp": state.created}
     return {"metadata": named | {"annotations": annotations}, "status": state.status.read()}
 
 
 def listed(body: Mapping[str, Any]) -> Listed:
-    """The line of a live BlueGreenDeployment."""
+    """Return the line of a live BlueGreenDeployment."""
     row = row_of(body)
     images = (row.image, row.candidate_image, row.active_name, row.candidate_name)
     return _listed(row, Status.read(body.get("status")), row.message, images)
 
 
 def listed_group(body: Mapping[str, Any]) -> Listed:
-    """The line of a live ReleaseGroup."""
+    """Return the line of a live ReleaseGroup."""
     row = group_row_of(body)
     return _listed(row, row.status, row.status.message or "", row.status.candidates or ())
 
@@ -256,7 +258,7 @@ def _listed(row: AnyRow, status: Status | GroupStatus, message: str, more: Itera
 
 
 def moment(text: str | None) -> datetime | None:
-    """A time of a status; None where there is none that can be read."""
+    """Return a time of a status; None where there is none that can be read."""
     try:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:

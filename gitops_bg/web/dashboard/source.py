@@ -86,11 +86,11 @@ class Running(Protocol):
         ...
 
     def account(self, _token: str, _issuer: str, /) -> PersonalForge:
-        """The account of a person at the forge, by their token there, and the provider that gave it."""
+        """Return the account of a person at the forge, by their token there, and the provider that gave it."""
         ...
 
     def readiness_problems(self) -> list[str]:
-        """What is wrong with what it knows."""
+        """Return what is wrong with what it knows."""
         ...
 
 
@@ -120,11 +120,11 @@ class Source:
         self._fleet = Fleet(running.catalog.repository.ledgers.read, clock, self.board.fetched)
 
     def snapshot(self) -> Snapshot:
-        """All apps and groups, as the last finished passes left them."""
+        """Return all apps and groups, as the last finished passes left them."""
         return self.board.snapshot()
 
     def main(self) -> MainState:
-        """What is known of main, and what is wrong with that."""
+        """Return what is known of main, and what is wrong with that."""
         catalog = self._running.catalog
         settings = catalog.repository.settings
         return MainState(
@@ -137,11 +137,11 @@ class Source:
         )
 
     def app(self, app: AppKey) -> AppView | None:
-        """One app as it is now; None where the cluster runs none of that name. Raises the cluster's errors."""
+        """Return one app as it is now; None where the cluster runs none of that name. Raises the cluster's errors."""
         return self._of(app, "view", lambda: read_app_view(self._running.cluster, app))
 
     def group(self, group: GroupKey) -> GroupView | None:
-        """One release group as it is now; None where there is none. Raises the cluster's errors."""
+        """Return one release group as it is now; None where there is none. Raises the cluster's errors."""
 
         def read() -> GroupView | None:
             body = self._running.cluster.client.get(RELEASE_GROUPS, group.namespace, group.name)
@@ -150,7 +150,7 @@ class Source:
         return self._of(group, "view", read)
 
     def troubles(self, view: AppView) -> tuple[Trouble, ...]:
-        """Why pods of the newest version do not start."""
+        """Return why pods of the newest version do not start."""
         newest, app = view.newest, view.row.key
         if newest is None or not any(pod for pod in view.pods if not pod.is_ready):
             return ()
@@ -159,7 +159,7 @@ class Source:
         return self._of(app, "troubles", lambda: troubles_of(self._running.cluster, app, snapshot, folder))
 
     def history(self, about: AppOrGroup, limit: int) -> Sequence[HistoryRow]:
-        """The newest entries of the ledger; none while nobody has read the repository. Raises Git's errors."""
+        """Return the newest entries of the ledger; none while nobody has read the repository. Raises Git's errors."""
 
         most = next((each for each in _HISTORIES if each >= limit), limit)
 
@@ -173,8 +173,8 @@ class Source:
         return [HistoryRow(each, about) for each in self._of(about, most, read)[:limit]]
 
     def _of(self, about: AppOrGroup, what: Hashable, read: Callable[[], T]) -> T:
-        """Something of an app or a group, as read a moment ago, but after its last change: nobody wakes an open page
-        again.
+        """Return something of an app or a group, as read a moment ago, but after its last change: nobody wakes an open
+        page again.
         """
         return self._recent.of((about, what), read, self.board.changes_of(about))
 
@@ -189,16 +189,18 @@ class Source:
         return self._running.group_commands
 
     def account(self, token: str, issuer: str) -> PersonalForge | None:
-        """The account of a person at the forge, by their token there, which ``issuer`` gave; None without one."""
+        """Return the account of a person at the forge, by their token there, which ``issuer`` gave; None without."""
         return self._running.account(token, issuer) if token else None
 
     def changes(self, app: AppKey, row: HistoryRow) -> tuple[Difference, ...]:
-        """How the pod templates of an entry differ; nothing where one of the two is nowhere to be found any more."""
+        """Return how the pod templates of an entry differ; nothing where one of the two is nowhere to be found any
+        more.
+        """
         sides = [self._template(app, str(row.json.get(key) or "")) for key in ("fromDigest", "toDigest")]
         return tuple(differences(*map(reread_json, sides))) if all(sides) else ()
 
     def _template(self, app: AppKey, digest: str) -> str:
-        """The pod template of a version, from what runs, or from a former primary.yaml of main."""
+        """Return the pod template of a version, from what runs, or from a former primary.yaml of main."""
         view = self.app(app)
         known = view.templates.get(digest, "") if view is not None else ""
         if known or not digest or not self._running.catalog.seen:
@@ -209,24 +211,24 @@ class Source:
         return primary.snapshot.text if primary else ""
 
     def labels(self, about: AppOrGroup) -> Labels:
-        """The labels of the target of an app; those of a group are of its services."""
+        """Return the labels of the target of an app; those of a group are of its services."""
         return self._running.catalog.reading.labels(about) if isinstance(about, AppKey) else ()
 
     def logs_of(self, app: AppKey, version: int, pod: str) -> str:
-        """The address of the logs of a pod, by the template in gitops-bg.yaml; empty where there is none."""
+        """Return the address of the logs of a pod, by the template in gitops-bg.yaml; empty where there is none."""
         links = self._running.catalog.reading.settings.links
         values = {"namespace": app.namespace, "app": app.name, "version": str(version), "pod": pod}
         template = (links.logs if links is not None else "") or ""
         return _PLACE.sub(lambda found: quote(values[found[1]], safe=""), template)
 
     def compare(self, app: AppKey, before: int, after: int) -> Comparison:
-        """How two versions of an app differ, by their numbers. Raises `ObjectNotFound`, and Git's errors."""
+        """Return how two versions of an app differ, by their numbers. Raises `ObjectNotFound`, and Git's errors."""
         commands = self.commands
         return compare(commands, commands.facts(app), before, after, self.clock())
 
     def policies(self, rows: Iterable[Listed], now: datetime, *, sees_all: bool = True) -> dict[str, Any]:
-        """The policies of main with what they shut, and the errors of their files. For who does not see all, those for
-        any of these rows: what else people wrote may name what they do not see.
+        """Return the policies of main with what they shut, and the errors of their files. For who does not see all,
+        those for any of these rows: what else people wrote may name what they do not see.
         """
         reading = self._running.catalog.reading
         labels = {app: entry.config.labels for app, entry in reading.entries.items()}
@@ -235,8 +237,8 @@ class Source:
         return {"policies": [each for each in shown if sees_all or each.apps], "troubles": troubles, "days": DAYS}
 
     def fleet(self) -> "FleetReading":
-        """The ledgers of all clusters of the repository, as they were fetched last. Raises `Transient` while there is
-        nothing to show: main, or they, were not read yet.
+        """Return the ledgers of all clusters of the repository, as they were fetched last. Raises `Transient` while
+        there is nothing to show: main, or they, were not read yet.
         """
         if not self._running.catalog.seen:
             raise Transient("the repository was not read yet")
@@ -254,14 +256,16 @@ class Source:
         return environments_of(environments, fleet.ledgers, repository.inner_folders(), repository.placed)
 
     def access(self) -> Access:
-        """Who may do what, as main says it now. Before it was read, nobody but who is on this machine sees anything."""
+        """Return who may do what, as main says it now. Before it was read, nobody but who is on this machine sees
+        anything.
+        """
         reading = self._running.catalog.reading
         if not (self._running.catalog.seen and reading.settings_known):
             return Access(known=False)
         return Access(tuple(reading.settings.access))
 
     def commit_url(self, commit: str) -> str:
-        """The page of a commit on the forge; empty where nobody knows which that is."""
+        """Return the page of a commit on the forge; empty where nobody knows which that is."""
         return self._running.catalog.commit_url(commit) if commit else ""
 
 
@@ -275,7 +279,7 @@ class FleetReading:
     """Why they could not be fetched again since."""
 
     def seen_by(self, sees: Callable[[str], bool]) -> "FleetReading":
-        """The part in the namespaces that somebody sees."""
+        """Return the part in the namespaces that somebody sees."""
         return replace(self, ledgers=tuple(each.seen_by(sees) for each in self.ledgers))
 
 
@@ -305,8 +309,8 @@ class Fleet:
         self._trouble = "the ledgers of all clusters could not be fetched"
 
     def latest(self) -> FleetReading:
-        """What was fetched last, at once; the first time it is waited for, a few seconds. Raises `Transient` where
-        there is nothing yet.
+        """Return what was fetched last, at once; the first time it is waited for, a few seconds. Raises `Transient`
+        where there is nothing yet.
         """
         now = self._monotonic()
         with self._lock:
@@ -353,8 +357,8 @@ class Recent:
         self._known: dict[Hashable, _Reading] = {}
 
     def of(self, key: Hashable, read: Callable[[], T], version: int = 0) -> T:
-        """What `read` returned last, if that is recent and no older than ``version``; else what it returns now. Raises
-        what it raises, to all who wait for it.
+        """Return what `read` returned last, if that is recent and no older than ``version``; else what it returns now.
+        Raises what it raises, to all who wait for it.
         """
         with self._lock:
             known = self._known.get(key)
@@ -367,7 +371,7 @@ class Recent:
         return found
 
     def known(self, key: Hashable, version: int = 0) -> Any:
-        """What is known of a key, as `of` would return it at once; None where it would have to be read."""
+        """Return what is known of a key, as `of` would return it at once; None where it would have to be read."""
         with self._lock:
             found = self._known.get(key)
             is_known = found is not None and found.version >= version and self._clock() < found.until
@@ -393,7 +397,7 @@ class Recent:
 
 
 def quietly(read: Callable[[], tuple[T, ...]]) -> tuple[tuple[T, ...], str]:
-    """What was read; or nothing, and why it could not be read."""
+    """Return what was read; or nothing, and why it could not be read."""
     try:
         return read(), ""
     except GitopsBgError as error:
