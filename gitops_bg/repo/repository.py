@@ -394,7 +394,7 @@ class Repository:
     def extra_files(self, own: Container[str], head: str) -> tuple[str, ...]:
         """Return files that a branch would bring to main beside its ``own``; a few of them."""
         with self.lock:
-            return self._beside.beside(own, head, self.poller.head())
+            return self._beside.besides(own, head, self.poller.head())
 
     def extra_files_of_promotion(self, app: AppKey, commit: str) -> tuple[str, ...]:
         """Return files that a commit of main brought beside any ``primary.yaml``, where it merges the app's promotion

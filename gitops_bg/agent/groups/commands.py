@@ -122,7 +122,7 @@ class GroupCommands(GroupCommits):
         main, version = self._repository.settings.branch, fields["active"]
 
         def carry_out() -> Answer:
-            done = self._set(seen, fields, subject, _said(asked, overrides))
+            done = self._set(seen, fields, subject, _statement(asked, overrides))
             made = f"by commit {done.commit[:10]}" if done.commit else "already"
             says = f"{seen.group}: {done.branch or main} asks for {version} {made}"
             return self._done(seen, asked, done, says, subject)
@@ -159,7 +159,7 @@ class GroupCommands(GroupCommits):
         main = self._repository.settings.branch
 
         def carry_out() -> Answer:
-            done = self._commit(seen, edits, subject, said=_said(asked))
+            done = self._commit(seen, edits, subject, said=_statement(asked))
             return self._done(seen, asked, done, f"{seen.group}: {said(done.commit)}", subject)
 
         return PlannedCommand(says=f"would commit to {main}: {seen.group.name}: {subject}", carry_out=carry_out)
@@ -267,7 +267,7 @@ class _Below:
         return isinstance(path, str) and path.startswith(self._folder)
 
 
-def _said(asked: Asked, overrides: tuple[str, ...] = ()) -> Said:
+def _statement(asked: Asked, overrides: tuple[str, ...] = ()) -> Said:
     return Said(asked.by, asked.reason, overrides, asked.command if asked.account is not None else "")
 
 

@@ -208,7 +208,7 @@ class ExtraFiles:
             self._branches[key] = self._changed(key[2], head, lambda path: path == own)
         return self._branches[key]
 
-    def beside(self, own: Container[str], head: str, main: str) -> tuple[str, ...]:
+    def besides(self, own: Container[str], head: str, main: str) -> tuple[str, ...]:
         """Return files that a branch would bring to main besides its ``own``; only some of many."""
         return self._changed(self._branch_point(head, main), head, lambda path: path in own)
 
