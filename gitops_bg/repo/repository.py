@@ -23,7 +23,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, ReleaseId, Source
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.git.output import lines, parts, text
 from gitops_bg.repo.ledger.ledger import Ledger, LedgerHistory, Ledgers
 from gitops_bg.repo.ledger.own_commits import OwnCommits
 from gitops_bg.repo.ledger.policy_log import PolicyLog
@@ -289,7 +289,7 @@ class Repository:
         """Return the apps below ``apps/`` whose folder a commit changed, compared with its first parent."""
         with self.lock:
             walk = ("diff-tree", "--no-commit-id", "--name-only", "--root", "-m", "--first-parent", "-r", "-z", commit)
-            paths = [path.split("/") for path in map(text, self.mirror.local(*walk, "--").split(b"\0"))]
+            paths = [path.split("/") for path in map(text, parts(self.mirror.local(*walk, "--")))]
             found = (AppKey(path[1], path[2]) for path in paths if len(path) > 3 and path[0] == APPS_FOLDER)
             return frozenset(app for app in found if is_app(app.namespace, app.name))
 

@@ -91,10 +91,12 @@ class AppSubject:
         confirms its pods has done so.
         """
         world, version = self.world, self.world.record.version(digest)
-        if version is None or has_served(world, version) or world.record.held(digest):
+        if version is None or has_served(world, version):
             return False
+        if digest == world.desired_digest:  # whatever holds it: where nothing serves, what main names is not refused
+            return not awaits_confirmation(world, version)
         is_wanted = version.stage is Stage.CANDIDATE and not version.retiring and digest == world.target_digest
-        return (is_wanted or digest == world.desired_digest) and not awaits_confirmation(world, version)
+        return is_wanted and world.record.held(digest) is None and not awaits_confirmation(world, version)
 
     def is_new(self, digest: str) -> bool:
         """Return whether it never served."""

@@ -788,9 +788,18 @@ class Life(Resting[State]):
             raise Violation(f"I5: nothing wants to be woken, and a day later it wants {said}")
 
     def _same_end(self, state: State, head: Commit, cluster: Cluster, record: Record) -> None:
-        """The end depends on main and on the holds, not on the interleaving."""
+        """The end depends on main, the holds, and whether anything was found about the target; not on the
+        interleaving.
+        """
         holds = frozenset(hold.digest for hold in record.holds)
-        given = (head.target, head.primary, head.suspended, head.retry[0], holds)
+        given = (
+            head.target,
+            head.primary,
+            head.suspended,
+            head.retry[0],
+            holds,
+            promises.is_judged(record, head.target),
+        )
         branch = self.git(state).branch
         end = (tag_of(record.routing.traffic), cluster.active, branch[0] if branch else "")
         before, _ = self._ends.setdefault(given, (end, state))

@@ -18,7 +18,7 @@ MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK, Event.RELEASED)
 BY_GIT = (Cause.ROLLED_BACK, Cause.TAKEN_BACK)
 MILD = (Cause.EXPIRED, Cause.TAKEN_BACK, Cause.CLOSED)
 """They say nothing against the version itself."""
-JUDGED = (Cause.ANALYSIS_FAILED, Cause.PODS_FAILED, Cause.LATE)
+JUDGED = (Cause.ANALYSIS_FAILED, Cause.PODS_FAILED, Cause.LATE, Cause.JOB_FAILED)
 """Nobody decided so but the agent itself, from what it measured."""
 CAUSES = (Event.ABORTED, Event.FAILED, Event.ANALYSED, Event.HELD)
 
@@ -78,7 +78,7 @@ def saved(
             asked=asked,
             reverted=reverted or bool(told & {after.override.from_digest, after.routing.traffic}),
         )
-        _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
+        _is_no_whim(after, before, fresh, cluster, asked=asked, reverted=reverted)
     if target not in ("", "?"):
         books = books._replace(bad=books.bad - (books.mild & _passed_over(before, after, target)))
     if not books.live:  # No switch leaves what is held while nothing of the app serves.
@@ -157,11 +157,22 @@ def _has_a_cause(after: Record, before: Record, fresh: tuple[LedgerEntry, ...], 
         raise broken(f"an override without a cause that anybody can see: to {tag_of(override.to_digest)}")
 
 
-def _is_no_whim(after: Record, before: Record, cluster: Cluster, *, asked: bool, reverted: bool) -> None:
-    """By itself the agent goes back only from pods that fail, or from what failed its analysis."""
+def _is_no_whim(
+    after: Record,
+    before: Record,
+    fresh: tuple[LedgerEntry, ...],
+    cluster: Cluster,
+    *,
+    asked: bool,
+    reverted: bool,
+) -> None:
+    """By itself the agent goes back only from pods that fail, or from what failed its analysis, or its Jobs."""
     failed = any(
         run.phase in (AnalysisPhase.FAILED, AnalysisPhase.ERROR) for run in (*after.analyses.runs, *after.analyses.past)
     )
+    # The Jobs of the next version begin in the same pass, and take the place of the run that failed.
+    facts = {hold.digest for hold in (*after.holds, *after.past_holds) if hold.cause is Cause.JOB_FAILED}
+    failed = failed or any(one.event is Event.ABORTED and one.to_digest in facts for one in fresh)
     healthy = cluster.available(tag_of(before.routing.traffic)) >= SIZE
     override = after.override
     if override and healthy and not (asked or reverted or failed or before.held(override.from_digest)):
@@ -362,8 +373,14 @@ def rests(
         ):
             raise broken(f"{failed} failed its analysis, and is not on hold")
     _leaves_what_failed(record, live, head, [one for one in books.served if can_run(one)], books)
-    if books.expect and not frozen and live != books.expect[0] and books.expect[0] not in books.closed:
+    kept_away = books.expect and (books.expect[0] in books.closed or _awaits_retry(record, books.expect[0]))
+    if books.expect and not frozen and live != books.expect[0] and not kept_away:
         raise broken(f"a revert ends with the old version and stays: {books.expect[1]}; it ended at {live}")
+
+
+def _awaits_retry(record: Record, tag: str) -> bool:
+    """Whether Jobs of a version have ended without success: it has no pods until somebody asks for a retry."""
+    return any(run.bad or run.paused for run in _of(record, tag) if run.stage is AnalysisStage.BEFORE_PODS)
 
 
 def _leaves_what_failed(record: Record, live: str, head: Commit, served: list[str], books: Books) -> None:

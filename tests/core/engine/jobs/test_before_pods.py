@@ -292,6 +292,33 @@ def test_its_gate_says_how_far_it_is_and_what_to_type():
     assert gate(sim).remedy == f"kubectl -n shop logs job/{job('2')}"
 
 
+def test_a_hold_keeps_no_job_from_what_main_names_where_nothing_serves():
+    """As none keeps its pods away there: nothing would serve instead."""
+    sim = Simulation(with_jobs())
+    sim.settle()
+    sim.push("1")
+    sim.set_primary("1")
+    ask(sim, OperatorCommand.ABORT)
+    assert sim.record.held(template("1").digest) is not None
+    assert due(sim) == [job("1")]
+    end(sim, GOOD)
+    assert sim.live == "1"
+
+
+def test_a_job_that_fails_stays_failed_for_what_main_names_where_nothing_serves():
+    """Nothing but a retry runs it anew, though no hold keeps it from that."""
+    sim = Simulation(with_jobs())
+    sim.push("1")
+    name(sim, "1")
+    end(sim, BAD)
+    wait(sim, hours=1)
+    assert (sim.live, size(sim, "1"), due(sim)) == ("", 0, [])
+    retry(sim)
+    assert due(sim) == [job("1", 2)]
+    end(sim, GOOD)
+    assert sim.live == "1"
+
+
 # --- a newer version, a suspension, another file ---
 
 
