@@ -512,7 +512,9 @@ class Life(Resting[State]):
         state = self._now_newest(state, agent)
         if saves and writes != 0:
             state = self._save(state, agent, outcome)
-        if any(each.id.stage is AnalysisStage.AFTER_SETTLED for each in outcome.measures):
+        contract, live = self.record(state).contract, self.books(state).live
+        closes = contract is not None and tag_of(contract.digest) == live
+        if closes or any(each.id.stage is AnalysisStage.AFTER_SETTLED for each in outcome.measures):
             state = self.with_books(state, promises.contracted(self.cluster(state), self.books(state)))
         count = len(outcome.cluster) if writes is None else max(0, writes - saves)
         state = self._write(state, who, agent, outcome.cluster[:count])
@@ -788,8 +790,8 @@ class Life(Resting[State]):
             raise Violation(f"I5: nothing wants to be woken, and a day later it wants {said}")
 
     def _same_end(self, state: State, head: Commit, cluster: Cluster, record: Record) -> None:
-        """The end depends on main, the holds, and whether anything was found about the target; not on the
-        interleaving.
+        """The end depends on main, the holds, what a contract has closed, and whether anything was found about the
+        target; not on the interleaving.
         """
         holds = frozenset(hold.digest for hold in record.holds)
         given = (
@@ -799,6 +801,7 @@ class Life(Resting[State]):
             head.retry[0],
             holds,
             promises.is_judged(record, head.target),
+            self.books(state).closed,
         )
         branch = self.git(state).branch
         end = (tag_of(record.routing.traffic), cluster.active, branch[0] if branch else "")

@@ -225,7 +225,7 @@ def prepared(before: Cluster, after: Cluster, books: Books) -> None:
 
 
 def contracted(cluster: Cluster, books: Books) -> Books:
-    """A contract begins only when nothing that served before has pods; from then on nothing older comes back."""
+    """The way back closes only when nothing that served before has pods; from then on nothing older comes back."""
     if books.closed.issuperset(books.came[: books.came.index(books.live)]):
         return books
     warm = [one.tag for one in cluster.sets if one.tag in books.served and one.tag != books.live and one.replicas]
