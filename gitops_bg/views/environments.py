@@ -3,10 +3,12 @@ waits for. Asks no cluster; each cell is as old as the last commit of the agents
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from gitops_bg.core.checks.release_choice import Choice, Here, choose
+from gitops_bg.core.checks.release_choice import NOTHING, Choice, Here, choose
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.model import Environment, Environments
 from gitops_bg.core.environments.proven import (
@@ -25,6 +27,10 @@ from gitops_bg.views.fleet import FleetRow, fleet_of
 
 Placed = Callable[[ReleaseId], KnownRelease]
 """Returns a release with its place in main."""
+HeldIn = Callable[[AppKey, str], Mapping[str, str] | str]
+"""Returns the releases that main holds back of an app in an environment, by their digests, with why; or why nobody can
+tell.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +124,20 @@ def environments_of(
     ledgers: Sequence[ClusterLedger],
     folders: Mapping[AppKey, Collection[str]],
     placed: Placed,
+    held_in_main: HeldIn,
     namespace: str = "",
 ) -> list[EnvironmentsRow]:
     """Return a row for each app, with a cell for each environment that it has a folder for. ``folders`` are the names
-    of the folders in those of apps.
+    of the folders in those of apps; ``held_in_main`` is asked only of an app of which something could come in.
     """
     rows = {(each.about, each.cluster): each for each in fleet_of(ledgers, namespace)}
     known = {each.cluster: each for each in ledgers}
     apps = sorted(app for app in folders if namespace in ("", app.namespace))
     return [
         EnvironmentsRow(
-            app, environments, tuple(_cells(app, environments, frozenset(folders[app]), rows, known, placed))
+            app,
+            environments,
+            tuple(_cells(app, environments, frozenset(folders[app]), rows, known, placed, held_in_main)),
         )
         for app in apps
         if environments.passed(folders[app])
@@ -142,6 +151,7 @@ def _cells(
     rows: Mapping[tuple[Any, str], FleetRow],
     ledgers: Mapping[str, ClusterLedger],
     placed: Placed,
+    held_in_main: HeldIn,
 ) -> Iterator[EnvironmentCell]:
     def report(cluster: str) -> ClusterReport:
         ledger, row = ledgers.get(cluster), rows.get((app, cluster))
@@ -155,22 +165,37 @@ def _cells(
         told = {cluster: ledgers[cluster].trouble for cluster in environment.clusters if cluster in ledgers}
         troubles = tuple(f"{cluster}: {said}" for cluster, said in told.items() if said)
         formers = former_of(environments, environment, folders, report)
-        yield EnvironmentCell(environment.name, here, _choice(environment, formers, here, placed), formers, troubles)
+        held = partial(held_in_main, app, environment.name)
+        choice = _choice(environment, formers, here, placed, held)
+        yield EnvironmentCell(environment.name, here, choice, formers, troubles)
 
 
-def _choice(environment: Environment, formers: tuple[Former, ...], here: Sequence[FleetRow], placed: Placed) -> Choice:
-    """Return what the environment would take in by the ledgers, which say what is there now."""
+def _choice(
+    environment: Environment,
+    formers: tuple[Former, ...],
+    here: Sequence[FleetRow],
+    placed: Placed,
+    held_in_main: Callable[[], Mapping[str, str] | str],
+) -> Choice:
+    """Return what the environment would take in by the ledgers, which say what is there now, and by what main holds
+    back.
+    """
     states = [each.document.state for each in here]
     there = [each for state in states for each in (state.active, state.candidate) if each is not None]
     entered = newest_first(placed(each.release) for each in there if each.release is not None)
-    held = ((release.digest, "it was left") for each in here for release in held_in(each.document))
+    left = Here(tuple((release.digest, "it was left") for each in here for release in held_in(each.document)))
     given = EnvironmentInput(
         environment.name,
         formers=formers,
         known=tuple(placed(release) for release in named_in(formers).values()),
         entered=entered[0] if entered else None,
     )
-    return choose(given, Here(tuple(held)))
+    choice = choose(given, left)
+    if choice == NOTHING:
+        return choice
+    held = held_in_main()
+    told = replace(given, unclear=held) if isinstance(held, str) else replace(given, held=tuple(held.items()))
+    return choose(told, left)
 
 
 def held_in(document: LedgerDocument) -> Iterator[ReleaseId]:

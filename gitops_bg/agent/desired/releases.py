@@ -2,7 +2,7 @@
 the first one, what its base was in the commit that brought it (decision 113). Only reads.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gitops_bg.core.environments.model import Environments
@@ -15,10 +15,11 @@ from gitops_bg.core.names import entry_branch
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.commits import Movement
 from gitops_bg.repo.write.promotion import Entry, PrimaryChange
-from gitops_bg.spec.app.layout import OF_ENVIRONMENT, RELEASE_FILE
+from gitops_bg.spec.app.layout import APP_FILE, OF_ENVIRONMENT, RELEASE_FILE
 from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.environments.home import Home
 from gitops_bg.spec.environments.release import Release, read_release, release_document
+from gitops_bg.spec.manifests.edit import held_releases
 from gitops_bg.spec.yaml.reader import read_one
 
 _MOST_BEFORE = 50
@@ -28,6 +29,23 @@ _MOST_BEFORE = 50
 def release_path(repository: Repository, app: AppKey, environment: str) -> str:
     """Return where the release of an app in an environment is."""
     return f"{repository.places.folder(app)}/{environment}/{RELEASE_FILE}"
+
+
+def held_in_main(repository: Repository, app: AppKey, environment: str) -> Mapping[str, str] | str:
+    """Return the releases that main holds back of an app in an environment, by their digests, with why; or why nobody
+    can tell. A file of the environment takes the place of what all environments share.
+    """
+    held, shared = dict[str, str](), repository.places.folder(app)
+    for folder in (shared, f"{shared}/{environment}"):
+        path = f"{folder}/{APP_FILE}"
+        content = repository.text_file(path)
+        if isinstance(content, Problem):
+            return str(content)
+        try:
+            held |= held_releases(content, path) if content is not None else {}
+        except InvalidInput as error:
+            return str(error)
+    return held
 
 
 def release_change(

@@ -13,10 +13,12 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.releases import held_in_main
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.live_views import read_app_view, read_group, troubles_of
 from gitops_bg.agent.operate.apps import AppCommands
@@ -253,7 +255,8 @@ class Source:
         repository, environments = self._running.catalog.repository, self.environments()
         if not environments:
             return []
-        return environments_of(environments, fleet.ledgers, repository.inner_folders(), repository.placed)
+        held = partial(held_in_main, repository)
+        return environments_of(environments, fleet.ledgers, repository.inner_folders(), repository.placed, held)
 
     def access(self) -> Access:
         """Return who may do what, as main says it now. Before it was read, nobody but who is on this machine sees

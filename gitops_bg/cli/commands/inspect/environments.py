@@ -5,10 +5,12 @@ the ledgers in Git. Asks no cluster.
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 import typer
 
+from gitops_bg.agent.desired.releases import held_in_main
 from gitops_bg.cli.errors import CommandFailed, NameNotFound
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import GitOptions, OutputOptions, PlaceOptions
@@ -130,12 +132,10 @@ def rows_of(
         raise CommandFailed("; ".join(map(str, file.problems)))
     if not file.environments:
         raise NameNotFound(f"the repository has no {ENVIRONMENTS_FILE}, so it has no environments")
-    ledgers = repository.ledgers.read()
-    return (
-        file.environments,
-        ledgers,
-        environments_of(file.environments, ledgers, repository.inner_folders(), repository.placed, namespace),
-    )
+    ledgers, held = repository.ledgers.read(), partial(held_in_main, repository)
+    folders = repository.inner_folders()
+    rows = environments_of(file.environments, ledgers, folders, repository.placed, held, namespace)
+    return file.environments, ledgers, rows
 
 
 def _finder(repository: Repository, what: str) -> Has:

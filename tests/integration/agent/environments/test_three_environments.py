@@ -315,6 +315,9 @@ def test_a_release_on_hold_everywhere_comes_into_no_further_environment(travel: 
     assert (travel.staging.live_tag(), travel.prod.live_tag()) == ("v2", "v1")
     waits = [each["reason"] for each in travel.prod.status["waits"] if each["gate"] == "release"]
     assert [each.startswith("r2 is on hold: r2: loses orders") for each in waits] == [True]
+    (item,) = cli.json("environments")["items"]
+    shown = item["environments"][2]
+    assert (shown["entersNow"], shown["waits"]) == (None, waits[0])
     cli("hold", "web", "--release", "r2", "--lift")
     travel.wait_live(travel.prod, "v2")
 
