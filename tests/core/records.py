@@ -5,8 +5,10 @@ from dataclasses import fields, is_dataclass, replace
 from itertools import chain
 from typing import Any, TypeVar
 
+from gitops_bg.core.delivery.holds import WayBack, can_roll_back_without_gates
 from gitops_bg.core.model.record import Delivery, Record
 from gitops_bg.core.model.statements import Hold, Override, Says, Statement, Statements
+from gitops_bg.repo.ledger.ledger_file import LedgerDocument, parse, render, state_of
 from gitops_bg.spec.codec import to_json
 
 R = TypeVar("R", bound=Delivery)
@@ -77,3 +79,15 @@ def record_of(
 def stored(record: Record) -> dict[str, Any]:
     """A record as it is stored in the cluster."""
     return to_json(record)
+
+
+def as_the_ledger_has_it(record: Record) -> LedgerDocument:
+    """What Git says of a record once its ledger has been written and read again."""
+    return parse(render(LedgerDocument(state_of(record))))
+
+
+def way_back_to(record: Record, digest: str) -> WayBack:
+    """Whether traffic may go back to a version without gates, and why not."""
+    version = record.version(digest)
+    assert version is not None
+    return can_roll_back_without_gates(record, version)

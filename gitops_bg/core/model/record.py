@@ -46,6 +46,7 @@ class Event(StrEnum):
     RESTARTED = "restarted"
     RESTART_CANCELLED = "restart-cancelled"
     ANALYSED = "analysed"
+    CONTRACTED = "contracted"
     SKIPPED = "skipped"
     PAUSED = "paused"
     ABORTED = "aborted"
@@ -81,7 +82,6 @@ class Event(StrEnum):
     TAKEN_OVER = "taken-over"
     PROVEN = "proven"
     ENTERED = "entered"
-    CONTRACTED = "contracted"
 
 
 class SwitchKind(StrEnum):

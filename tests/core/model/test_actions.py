@@ -10,12 +10,13 @@ from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.model.spec import DeletionPolicy
-from gitops_bg.core.model.version import AppKey, Color, PodMetadata, short
+from gitops_bg.core.model.version import AppKey, Color, PodMetadata, ReleaseId, short
 from tests.core.simulation import settings, template
 from tests.core.worlds import NOW, candidate, digest
 
 S1, S2 = short(digest(1)), short(digest(2))
 FROM_1 = (digest(1), 1)
+R2 = ReleaseId(2, "r1:2")
 
 
 def switch(switch_kind: SwitchKind, from_number: int | None = 1, from_digest: str = digest(1)) -> act.SwitchTraffic:
@@ -84,6 +85,9 @@ SENTENCES = {
     act.CommitPrimary(candidate(2), Event.PROMOTED, *FROM_1, "web 2"): "commit primary.yaml = 2 (v2) to main: web 2",
     act.OfferPromotion(candidate(2), Event.PROMOTED, *FROM_1, "web 2"): "offer 2 (v2) on the promotion branch: web 2",
     act.WithdrawPromotion("main has it"): "delete the promotion branch: main has it",
+    act.EnterRelease("prod", R2, "c2", ("dev",), "it is proven"): "let r2 into prod: it is proven",
+    act.EnterRelease("prod", R2, "c2", ("dev",), "it is proven", offered=True): "offer r2 for prod: it is proven",
+    act.WithdrawRelease("prod", "main has it"): "delete the branch that asks for a release in prod: main has it",
     act.PublishLedger("5eed", (LedgerEntry(1, NOW, Event.HELD), LedgerEntry(2, NOW, Event.ROLLED_BACK))): (
         "write 2 ledger entries: held, rolled-back"
     ),

@@ -7,15 +7,14 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.delivery.holds import can_roll_back_without_gates
 from gitops_bg.core.model.analysis import AnalysisPhase, AnalysisStage, MeasurementPlan, MeasurementResult, Metric
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import short
-from gitops_bg.repo.ledger.ledger_file import LedgerDocument, parse, render, state_of
 from tests.core.engine.analysis.notation import BAD, GOOD, PLAN
+from tests.core.records import as_the_ledger_has_it, way_back_to
 from tests.core.simulation import APP, Simulation, automatic, deployed, manual, template
 from tests.core.stories import ask, merge, name, promote, push, retry, revert, suspend, wait
 
@@ -202,10 +201,9 @@ def test_an_operator_may_not_roll_back_to_it_but_by_force_and_that_is_told():
 
 def test_an_abort_and_failing_pods_have_nowhere_to_go_back_to():
     sim = closed()
-    old = sim.record.version(template("1").digest)
-    assert old is not None
-    assert not can_roll_back_without_gates(sim.record, old)
-    assert "contract of 2 (v2)" in can_roll_back_without_gates(sim.record, old).why_not
+    old = way_back_to(sim.record, template("1").digest)
+    assert not old
+    assert "contract of 2 (v2)" in old.why_not
     ask(sim, OperatorCommand.ABORT)
     assert sim.live == "2"
 
@@ -222,8 +220,7 @@ def test_what_came_later_may_come_back():
 
 def test_the_ledger_says_it_and_a_new_record_learns_it_from_there():
     sim = closed()
-    document = LedgerDocument(state_of(sim.record))
-    known = parse(render(document))
+    known = as_the_ledger_has_it(sim.record)
     assert known.state.contract == sim.record.contract
     assert known.memory.contract == sim.record.contract
     assert known.cautious.state.contract == sim.record.contract
