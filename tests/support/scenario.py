@@ -190,8 +190,8 @@ class App:
         self.name = name
         self.key = AppKey(scenario.namespace, name)
         self.folder = f"apps/{scenario.namespace}/{name}"
-        self.own_folder = f"{self.folder}/{environment}".removesuffix("/")
-        """Where what its environment has of its own lies."""
+        self.environment = environment
+        """Of which environment it is seen; empty where the repository has none."""
         self.promotion_branch = names.promotion_branch(self.key, environment)
         self.replicas = 2
         self.workload = "ReplicaSet"
@@ -379,6 +379,11 @@ class App:
     def offered(self) -> bool:
         """Whether there is a promotion branch."""
         return self.scenario.remote.head(self.promotion_branch) is not None
+
+    @property
+    def own_folder(self) -> str:
+        """Where what its environment has of its own lies; where it is in none, its folder. Tests may move that."""
+        return f"{self.folder}/{self.environment}".removesuffix("/")
 
     def primary_digest(self, ref: str = "") -> str:
         """The digest that main's `primary.yaml` (or another ref's) names; empty where there is none."""
