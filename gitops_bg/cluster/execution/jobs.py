@@ -84,7 +84,7 @@ class Jobs:
 
     ``on_change`` gets each one that changed, ``on_crash`` a bug.
 
-    Thread-safe; `take` and `measured` never wait for the API server.
+    Thread-safe; `update` and `measured` never wait for the API server.
     """
 
     def __init__(
