@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.agent.desired.releases import release_change
+from gitops_bg.agent.desired.releases import held_in_main, release_change
 from gitops_bg.agent.operate.commits import CommitPlan
 from gitops_bg.cli.commands.inspect.environments import rows_of
 from gitops_bg.cli.errors import OK, REFUSED, CommandFailed, NameNotFound, UsageError
@@ -28,7 +28,7 @@ from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.promotion import PrimaryResult
 from gitops_bg.spec.app.layout import APP_FILE
-from gitops_bg.spec.manifests.edit import held_releases, set_held_release
+from gitops_bg.spec.manifests.edit import set_held_release
 from gitops_bg.views.environments import EnvironmentsRow, releases_in
 
 Release = Annotated[
@@ -188,9 +188,9 @@ def _demand_skipped(row: EnvironmentsRow, into: str, release: ReleaseId, skipped
 def _demand_let_in(repository: Repository, row: EnvironmentsRow, into: str, release: ReleaseId) -> None:
     """Raise where a release is on hold, or where a newer one would take its place again with the agent's next look."""
     cell = row.cell(into)
-    path = f"{repository.places.folder(row.app)}/{APP_FILE}"
-    content = repository.text_file(path)
-    held = held_releases(content, path) if isinstance(content, bytes) else {}
+    held = held_in_main(repository, row.app, into)
+    if isinstance(held, str):
+        raise CommandFailed(f"nobody can tell which releases of {row.app} are on hold: {held}")
     if (why := held.get(release.digest)) is not None:
         lift = f"gitops-bg hold {row.app} --release {release.name} --lift"
         raise CommandFailed(f"{release.name} of {row.app} is on hold: {why}. To let it in again: {lift}")

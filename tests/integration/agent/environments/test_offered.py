@@ -70,6 +70,11 @@ def test_enter_lets_in_nothing_on_hold_and_nothing_that_would_be_undone_at_once(
     assert "r2 of " in said
     assert "is on hold: r2: loses orders" in said
     assert "--lift" in said
+    app = fleet.first
+    whole = fleet.remote.show("main", f"{app.folder}/app.yaml")
+    app.scenario.publish("A slip", {f"{app.folder}/app.yaml": "spec: ["})
+    assert "nobody can tell which releases of" in cli(*older, code=1)
+    app.scenario.publish("Mended", {f"{app.folder}/app.yaml": whole})
     assert "r1 came into prod" in cli(*older)
     fleet.look(4)
     assert "take r1 in prod" in fleet.remote.run("log", "-3", "--format=%s", "main", cwd=fleet.remote.bare)
