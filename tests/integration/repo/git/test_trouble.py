@@ -180,7 +180,7 @@ class TestTheMirror:
         else:
             assert "target.yaml" in repository.files(WEB), "what was read is known"
             with pytest.raises(GitopsBgError):
-                repository.landings([(API, "target.yaml")])
+                repository.removed_files(API)
         poll = repository.poll()
         assert poll.commit == remote.head()
         assert poll.changed == ({WEB} if pushed else set())
