@@ -3,7 +3,8 @@ and to programs the list, as JSON.
 
 A stream is about one address. It begins with the page as it is now, so that a browser that was away has missed nothing;
 and it ends by itself before the server's deadline for an answer does (`web.server`): the browser connects again. Who
-reads slowly gets fewer messages, and no queue grows. What is sent is made once for all who look at the same page.
+reads slowly gets fewer messages, and no queue grows. What is sent is made once for all who look at the same page; no
+stream waits in a thread, and few make messages, so that pages find one.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from starlette.routing import Match, Route
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.version import AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.web.access.oidc import API_EVENTS
 from gitops_bg.web.access.person import forge_token, form_token, person_of
 from gitops_bg.web.dashboard.listing import Query, json_of_page
@@ -41,8 +42,20 @@ SETTLES = 0.5
 """Seconds between a change and what is drawn of it: pages do not take the processor from the passes that a change
 brings.
 """
+_THREADS = 2
+"""How many messages are made at once."""
+_MOST_KEPT = 16 * 1024 * 1024
+"""Bytes of messages that are kept for who looks at the same a moment later."""
 _LONGEST = 2_000
 _HEADERS = {"X-Accel-Buffering": "no"}  # nginx would keep messages until it has many
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """What is sent. Two are equal where people see no difference but the time."""
+
+    shown: object
+    data: bytes = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +63,7 @@ class _Drawing:
     """A message to be made: once for all who have the same ``key``, and anew after a change."""
 
     key: Hashable
-    draw: Callable[[], tuple[object, str]]
-    """Makes it: what is compared with the last one, and the text of it."""
+    draw: Callable[[], _Message]
     version: int
 
 
@@ -63,22 +75,9 @@ class _Waiter:
     """A stream that waits for a change of what it is about; None: of anything."""
 
     about: AppOrGroup | None
-    loop: asyncio.AbstractEventLoop
+    version: int = 0
+    """How often that had changed when the stream looked last."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
-    due: bool = True
-
-    def wake(self, subject: AppOrGroup | None) -> None:
-        """Wake it, from any thread, once until it waits again."""
-        if not self.due and self._concerns(subject):
-            self.due = True
-            with suppress(RuntimeError):  # the server stopped
-                self.loop.call_soon_threadsafe(self.changed.set)
-
-    def _concerns(self, subject: AppOrGroup | None) -> bool:
-        """Return whether the page may show something of it: that of a group shows its members."""
-        if isinstance(self.about, GroupKey) and subject is not None:
-            return self.about.namespace == subject.namespace
-        return self.about is None or self.about == subject
 
 
 class Events:
@@ -89,15 +88,29 @@ class Events:
         self._pages = pages
         self._board = source.board
         self._routes = [(Route(path, lambda _: Response()), show) for path, show in shown.items()]
-        self._drawn = Recent(seconds=2 * PAUSE)
-        self._token = secrets.token_hex()
+        self._drawn = Recent(seconds=2 * PAUSE, most=_MOST_KEPT, weigh=lambda made: len(made.data))
+        self._token = secrets.token_hex().encode()
         """Stands in what is drawn for all, where each session has its own."""
         self._waiters: set[_Waiter] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._wakes = False
+        """Whether streams will be woken in a moment."""
+        self._drawing = asyncio.Semaphore(_THREADS)
+        self._tasks: set[asyncio.Task[None]] = set()
         self._board.listen(self._changed)
 
-    def _changed(self, subject: AppOrGroup | None) -> None:
-        for each in tuple(self._waiters):
-            each.wake(subject)
+    def _changed(self) -> None:
+        """Have streams woken, from any thread: all of them at once, however many changes come."""
+        if self._loop is not None and self._waiters and not self._wakes:
+            self._wakes = True
+            with suppress(RuntimeError):  # the server stopped
+                self._loop.call_soon_threadsafe(self._loop.call_later, SETTLES, self._wake)
+
+    def _wake(self) -> None:
+        self._wakes = False
+        for each in self._waiters:
+            if self._board.changes_of(each.about) != each.version:
+                each.changed.set()
 
     async def stream(self, request: Request) -> Response:
         """Return the changes of the page that the query names as ``at``."""
@@ -109,8 +122,9 @@ class Events:
         return self._streamed(partial(self._encode, request), None, "")
 
     def _streamed(self, plan: "Plan", about: AppOrGroup | None, token: str) -> Response:
-        waiter = _Waiter(about, asyncio.get_running_loop())
-        return StreamingResponse(self._messages(plan, waiter, token), media_type="text/event-stream", headers=_HEADERS)
+        self._loop = asyncio.get_running_loop()
+        messages = self._messages(plan, _Waiter(about), token.encode())
+        return StreamingResponse(messages, media_type="text/event-stream", headers=_HEADERS)
 
     def _page(self, request: Request) -> tuple[Request, Callable[[Request], Shown]]:
         """Return the request for the page itself, by the same person, and what shows it."""
@@ -129,22 +143,22 @@ class Events:
                 return Request({**scope, **child}), show
         raise HTTPException(404)
 
-    async def _messages(self, plan: "Plan", waiter: _Waiter, token: str) -> AsyncIterator[bytes]:
+    async def _messages(self, plan: "Plan", waiter: _Waiter, token: bytes) -> AsyncIterator[bytes]:
         end, last = time.monotonic() + SECONDS, None
         self._waiters.add(waiter)
         try:
             while time.monotonic() < end:
                 waiter.changed.clear()
-                waiter.due = False
-                shown, text = await self._drawn_now(plan())
-                if shown != last:
-                    yield message(text.replace(self._token, token))
-                    last = shown
+                drawing = plan()
+                waiter.version = drawing.version
+                made = await self._made(drawing)
+                if made != last:
+                    yield made.data.replace(self._token, token)
+                    last = made
                 await asyncio.sleep(PAUSE)
                 while not waiter.changed.is_set() and time.monotonic() < end:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(waiter.changed.wait(), HEARTBEAT)
-                        await asyncio.sleep(SETTLES)
                         break
                     yield b":\n\n"
         finally:
@@ -158,12 +172,12 @@ class Events:
         state = {**request.scope["state"], "access": access}
         asked = Request({**request.scope, "query_string": address.encode(), "state": state})
 
-        def encode() -> tuple[object, str]:
+        def encode() -> _Message:
             try:
                 text = json.dumps(json_of_page(self._pages.listed(asked)))
             except GitopsBgError as error:
                 text = json.dumps({"message": str(error)})
-            return text, text
+            return _Message(text, message(text))
 
         rights = (person.via, person.groups) if person else None
         return _Drawing((rights, access, API_EVENTS, address), encode, self._board.changes_of(None))
@@ -173,26 +187,34 @@ class Events:
         have the same ones. The token of the session is put into the forms afterwards.
         """
         person, access = person_of(request), self._source.access()
-        of_all = {**request.scope["state"], "access": access, "form_token": self._token}
+        of_all = {**request.scope["state"], "access": access, "form_token": self._token.decode()}
         asked = Request({**request.scope, "state": of_all})
 
-        def draw() -> tuple[object, str]:
+        def draw() -> _Message:
             try:
                 shown = show(asked)
             except (NotHere, GitopsBgError) as error:
                 shown = self._pages.failed(asked, error)
-            return shown, self._pages.draw(shown, asked, fragment=True)
+            return _Message(shown, message(self._pages.draw(shown, asked, fragment=True)))
 
         rights = (person.via, person.groups, bool(forge_token(request))) if person else None
         key = person if asked.url.path == "/me" else rights, access, asked.url.path, asked.url.query
         return _Drawing(key, draw, self._board.changes_of(subject_of(asked)))
 
-    async def _drawn_now(self, drawing: "_Drawing") -> tuple[object, str]:
-        """Return what was drawn, at once where somebody else has had it drawn already; else in a thread."""
-        known: tuple[object, str] | None = self._drawn.known(drawing.key, drawing.version)
-        if known is not None:
-            return known
-        return await run_in_threadpool(self._drawn.of, drawing.key, drawing.draw, drawing.version)
+    async def _made(self, drawing: "_Drawing") -> _Message:
+        """Return a message that was made for anybody, or is being made: that goes on also when who asked first has
+        gone.
+        """
+        result, make = self._drawn.begin(drawing.key, drawing.draw, drawing.version)
+        if make is not None:
+            task = asyncio.create_task(self._in_thread(make))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(asyncio.wrap_future(result))
+
+    async def _in_thread(self, make: Callable[[], None]) -> None:
+        async with self._drawing:
+            await run_in_threadpool(make)
 
 
 def message(text: str) -> bytes:

@@ -110,7 +110,7 @@ class Board:
         """How often groups had changed when they were listed last."""
         self._group_changes = 0
         self._snapshot = Snapshot()
-        self._listeners: list[Callable[[AppOrGroup | None], None]] = []
+        self._listeners: list[Callable[[], None]] = []
         self._changes: Counter[AppOrGroup | str | None] = Counter()
 
     def changed(self, subject: AppOrGroup) -> None:
@@ -121,22 +121,22 @@ class Board:
             self._group_changes += subject.kind is GROUP
             self._changes.update((subject, subject.namespace, None))
         for wake in self._listeners:
-            wake(subject)
+            wake()
 
     def fetched(self) -> None:
         """Note that pages about everything may show something else, although no app or group has changed here."""
         with self._noting:
             self._changes[None] += 1
         for wake in self._listeners:
-            wake(None)
+            wake()
 
     def changes_of(self, about: AppOrGroup | None) -> int:
         """Return how often changed what a page about it may show: that of a group shows its members. None: anything."""
         with self._noting:
             return self._changes[about.namespace if about is not None and about.kind is GROUP else about]
 
-    def listen(self, wake: Callable[[AppOrGroup | None], None]) -> None:
-        """Have somebody told of each change, on whichever thread it happens; None: of nothing here."""
+    def listen(self, wake: Callable[[], None]) -> None:
+        """Have somebody told that `changes_of` something has grown, on whichever thread that happens."""
         self._listeners.append(wake)
 
     def snapshot(self) -> Snapshot:

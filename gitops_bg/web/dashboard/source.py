@@ -56,6 +56,8 @@ _PATIENCE_SECONDS = 5.0
 _REMEMBERED = 256
 _HISTORIES = 64, 1_024, 65_536
 """How many entries of a history are read and kept: each page of it would be a history of its own otherwise."""
+_MOST_ENTRIES = 65_536
+"""How many entries of all histories are kept."""
 T = TypeVar("T")
 
 
@@ -118,7 +120,7 @@ class Source:
         self.board = Board(running.cluster)
         running.listeners.append(self.board.changed)
         self._recent = Recent()
-        self._histories = Recent(math.inf)
+        self._histories = Recent(math.inf, most=_MOST_ENTRIES, weigh=len)
         self._fleet = Fleet(running.catalog.repository.ledgers.read, clock, self.board.fetched)
 
     def snapshot(self) -> Snapshot:
@@ -346,45 +348,73 @@ class _Reading:
     version: int
     result: Future[Any] = field(default_factory=Future)
     until: float = math.inf
+    weight: int = 1
 
 
 class Recent:
     """What was read a moment ago, once for all who ask at the same time; the newest of each key, and of the keys those
-    that were read last.
+    that were read last: ``keys`` of them at most, which together weigh no more than ``most``, by what ``weigh`` says.
     """
 
-    def __init__(self, seconds: float = _FRESH_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        seconds: float = _FRESH_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        keys: int = _REMEMBERED,
+        most: float = math.inf,
+        weigh: Callable[[Any], int] = lambda _: 1,
+    ) -> None:
         self._seconds = seconds
         self._clock = clock
+        self._keys = keys
+        self._most = most
+        self._weigh = weigh
         self._lock = threading.Lock()
         self._known: dict[Hashable, _Reading] = {}
+        self._weight = 0
 
     def of(self, key: Hashable, read: Callable[[], T], version: int = 0) -> T:
         """Return what `read` returned last, if that is recent and no older than ``version``; else what it returns now.
         Raises what it raises, to all who wait for it.
         """
+        result, fill = self.begin(key, read, version)
+        if fill is not None:
+            fill()
+        return result.result()
+
+    def begin(
+        self, key: Hashable, read: Callable[[], T], version: int = 0
+    ) -> tuple[Future[T], Callable[[], None] | None]:
+        """Return what `of` returns, as it comes; and, where nobody reads it yet, what does: on a thread of whoever asks
+        first, and in any case.
+        """
         with self._lock:
             known = self._known.get(key)
-            is_known = known is not None and known.version >= version and self._clock() < known.until
-            if known is None or not is_known:
-                known = self._add(key, version)
-        if not is_known:
-            self._fill(key, known, read)
-        found: T = known.result.result()
-        return found
-
-    def known(self, key: Hashable, version: int = 0) -> Any:
-        """Return what is known of a key, as `of` would return it at once; None where it would have to be read."""
-        with self._lock:
-            found = self._known.get(key)
-            is_known = found is not None and found.version >= version and self._clock() < found.until
-        return found.result.result() if found is not None and is_known and found.result.done() else None
+            if known is not None and known.version >= version and self._clock() < known.until:
+                return known.result, None
+            reading = self._add(key, version)
+        return reading.result, partial(self._fill, key, reading, read)
 
     def _add(self, key: Hashable, version: int) -> _Reading:
-        self._known.pop(key, None)
-        while len(self._known) >= _REMEMBERED:
-            del self._known[next(iter(self._known))]
-        return self._known.setdefault(key, _Reading(version))
+        self._forget(key)
+        reading = self._known[key] = _Reading(version)
+        reading.result.set_running_or_notify_cancel()
+        self._weight += reading.weight
+        self._make_room()
+        return reading
+
+    def _make_room(self) -> None:
+        """Forget those that are old, and the oldest while there are too many; never the newest."""
+        now = self._clock()
+        for key, each in list(self._known.items())[:-1]:
+            if each.until > now and len(self._known) <= self._keys and self._weight <= self._most:
+                return
+            self._forget(key)
+
+    def _forget(self, key: Hashable) -> None:
+        gone = self._known.pop(key, None)
+        self._weight -= gone.weight if gone is not None else 0
 
     def _fill(self, key: Hashable, reading: _Reading, read: Callable[[], T]) -> None:
         try:
@@ -392,11 +422,19 @@ class Recent:
         except BaseException as error:
             with self._lock:
                 if self._known.get(key) is reading:
-                    del self._known[key]
+                    self._forget(key)
             reading.result.set_exception(error)
         else:
-            reading.until = self._clock() + self._seconds
+            self._keep(key, reading, self._weigh(found))
             reading.result.set_result(found)
+
+    def _keep(self, key: Hashable, reading: _Reading, weight: int) -> None:
+        with self._lock:
+            reading.until = self._clock() + self._seconds
+            if self._known.get(key) is reading:
+                self._weight += weight - reading.weight
+                reading.weight = weight
+                self._make_room()
 
 
 def quietly(read: Callable[[], tuple[T, ...]]) -> tuple[tuple[T, ...], str]:

@@ -35,8 +35,7 @@ SURE_TO_END = {
     "gitops_bg/sandbox/controllers/loop.py: self._thread.join()": "a thread that ends after its step",
     "gitops_bg/sandbox/http/wire.py: self._thread.join()": "a thread that was woken to end",
     "gitops_bg/web/dashboard/events.py: waiter.changed.wait()": "the wait around it has a limit",
-    "gitops_bg/web/dashboard/source.py: known.result.result()": "whoever reads sets it, also where the reading fails",
-    "gitops_bg/web/dashboard/source.py: found.result.result()": "a reading that is done",
+    "gitops_bg/web/dashboard/source.py: result.result()": "whoever reads sets it, also where the reading fails",
 }
 """What ends each wait that has no limit."""
 

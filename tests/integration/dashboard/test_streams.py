@@ -1,4 +1,4 @@
-"""Many browsers that keep the same pages open: each is told of a change, and nothing is made twice for them."""
+"""Many browsers that keep the same pages open: each is told of a change, nothing is made twice, and others answer."""
 
 from __future__ import annotations
 
@@ -44,11 +44,13 @@ async def _all(address: str, shop: Shop) -> None:
         tasks = [asyncio.create_task(_until(http, page, "1.8.0", begun)) for page in pages]
         for _ in tasks:
             await begun.acquire()
+        answers = await asyncio.gather(*(http.get(f"/?q={number}") for number in range(20)))
+        assert {each.status_code for each in answers} == {200}
         await asyncio.to_thread(shop.well.push_image, "1.8.0", "Sell to everybody")
         await asyncio.wait_for(asyncio.gather(*tasks), 120)
 
 
-def test_a_hundred_open_pages_are_told_of_a_change(address: str, shop: Shop) -> None:
+def test_a_hundred_open_pages_are_told_of_a_change_and_others_answer_beside_them(address: str, shop: Shop) -> None:
     asyncio.run(_all(address, shop))
     shop.well.revert(shop.world.remote.tip)
     shop.well.wait_phase("Healthy")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import tracemalloc
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from types import SimpleNamespace
@@ -61,26 +64,15 @@ def test_who_asks_after_a_change_does_not_get_what_is_being_read_since_before_it
     assert recent.of(WEB, lambda: "again", version=2) == "after"
 
 
-def test_what_is_known_is_there_at_once_and_what_is_old_or_being_read_is_not() -> None:
-    clock = Clock()
-    recent, begun, go_on = Recent(1.0, clock), threading.Event(), threading.Event()
-    assert recent.known(WEB) is None
-    recent.of(WEB, lambda: "now", 1)
-    assert [recent.known(WEB, version) for version in (0, 1, 2)] == ["now", "now", None]
-    clock.now = 1.0
-    assert recent.known(WEB) is None
-
-    def read() -> str:
-        begun.set()
-        assert go_on.wait(10)
-        return "later"
-
-    with ThreadPoolExecutor() as pool:
-        slow = pool.submit(recent.of, WEB, read, 2)
-        assert begun.wait(10)
-        assert recent.known(WEB) is None
-        go_on.set()
-        assert slow.result(10) == recent.known(WEB) == "later"
+def test_who_asks_first_reads_for_all_who_ask_meanwhile() -> None:
+    recent = Recent(clock=Clock())
+    first, read = recent.begin(WEB, lambda: "read")
+    second, nothing = recent.begin(WEB, lambda: "read again")
+    assert read is not None
+    assert nothing is None
+    assert not second.done()
+    read()
+    assert first.result() == second.result() == recent.of(WEB, lambda: "read again") == "read"
 
 
 def test_it_is_read_again_when_it_is_old() -> None:
@@ -121,6 +113,30 @@ def test_no_more_is_kept_than_the_newest_of_the_last_keys() -> None:
     assert read == [0]
 
 
+def test_ten_thousand_different_keys_leave_no_more_in_memory_than_is_wanted() -> None:
+    recent = Recent(clock=Clock(), most=1_000_000, weigh=len)
+    tracemalloc.start()
+    try:
+        for number in range(10_000):
+            recent.of(number, lambda: bytes(50_000))
+        assert tracemalloc.get_traced_memory()[0] < 1_100_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_is_old_is_forgotten_when_something_else_is_read() -> None:
+    clock, gone = Clock(), list[int]()
+    recent = Recent(1.0, clock)
+    weakref.finalize(recent.of(WEB, Clock), gone.append, 1)
+    recent.of(STORE, lambda: 1)
+    gc.collect()
+    assert not gone
+    clock.now = 1.0
+    recent.of("other", lambda: 1)
+    gc.collect()
+    assert gone
+
+
 # --- the ledgers of all clusters ---
 
 
@@ -139,11 +155,11 @@ def test_a_page_does_not_wait_for_a_remote_that_does_not_answer() -> None:
 
 
 def test_pages_about_everything_are_drawn_anew_once_the_ledgers_were_fetched() -> None:
-    board, told = Groups().board(Clock()), list[object]()
-    board.listen(told.append)
+    board, told = Groups().board(Clock()), list[int]()
+    board.listen(lambda: told.append(board.changes_of(None)))
     fleet = Fleet(lambda: LEDGERS, lambda: NOW, board.fetched, patience=10.0)
     fleet.latest()
-    eventually(lambda: told == [None], what="open pages are woken")
+    eventually(lambda: told == [1], what="open pages are woken")
     assert [board.changes_of(each) for each in (None, WEB, STORE)] == [1, 0, 0]
 
 
