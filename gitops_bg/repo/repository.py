@@ -11,7 +11,7 @@ process owns the directory. Every error is of the tree in ``core.errors``, witho
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -516,14 +516,11 @@ class Repository:
         """Return the newest ``primary.yaml`` of main's past with this digest, or this version number; None without
         one.
         """
-        with self.lock:
-            at = commit or self.poller.head()
-            return self._primaries.find_primary(app, at, digest=digest, version=version)
+        return self._primaries.find_primary(app, commit or self.head, digest=digest, version=version)
 
-    def primaries(self, app: AppKey, commit: str = "") -> Sequence[bytes]:
-        """Return every content that ``primary.yaml`` ever had on main, newest first."""
-        with self.lock:
-            return list(self._primaries.primaries(app, commit or self.poller.head()))
+    def primaries(self, app: AppKey, commit: str = "") -> Iterator[bytes]:
+        """Return every content that ``primary.yaml`` ever had on main, newest first, read as they are asked for."""
+        return self._primaries.primaries(app, commit or self.head)
 
     def text_file(self, path: str, commit: str = "") -> bytes | Problem | None:
         """Return one file anywhere in the repository, or None."""

@@ -15,6 +15,7 @@ from cachetools import LRUCache
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import is_in_range, one_line
 from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, subject_of, text
 from gitops_bg.repo.git.runner import GitFailed
@@ -244,20 +245,22 @@ _DIGEST = re.compile(rb"^digest:[ \t]*[\"']?([\w:]+)", re.MULTILINE)
 
 
 class Primaries:
-    """Every content that ``primary.yaml`` of an app ever had. Reads page by page."""
+    """Every content that ``primary.yaml`` of an app ever had. Reads page by page; who looks at a page does not hold the
+    lock.
+    """
 
     def __init__(self, mirror: Mirror, blobs: Blobs, index: AppIndex) -> None:
         self._mirror = mirror
+        self.lock = mirror.lock
         self._blobs = blobs
         self._index = index
 
     def primaries(self, app: AppKey, commit: str) -> Iterator[bytes]:
         """Yield every content that ``primary.yaml`` had up to a commit of main, newest first."""
-        revisions = revisions_of(self._mirror, self._index.places.file(app, PRIMARY_FILE), commit)
+        revisions = self._revisions(app, commit)
         for start in range(0, len(revisions), _PAGE_OF_BLOBS):
             page = list(dict.fromkeys(blob for _, blob in revisions[start : start + _PAGE_OF_BLOBS]))
-            contents = self._blobs.read(page)
-            yield from (content for blob in page if (content := contents[blob]) is not None)
+            yield from self._contents(page)
 
     def find_primary(self, app: AppKey, commit: str, *, digest: str = "", version: int | None = None) -> bytes | None:
         """Return the newest ``primary.yaml`` of this digest, or of this version number, up to a commit; None without
@@ -268,6 +271,15 @@ class Primaries:
             if found and text(found[1]) == (digest or str(version)):
                 return content
         return None
+
+    @locked
+    def _revisions(self, app: AppKey, commit: str) -> list[tuple[str, str]]:
+        return revisions_of(self._mirror, self._index.places.file(app, PRIMARY_FILE), commit)
+
+    @locked
+    def _contents(self, page: Sequence[str]) -> list[bytes]:
+        contents = self._blobs.read(page)
+        return [content for blob in page if (content := contents[blob]) is not None]
 
 
 _COMPARE = ("diff-tree", "--stdin", "-r", "-z", "--root", "--no-renames", "--no-abbrev")

@@ -58,6 +58,8 @@ _HISTORIES = 64, 1_024, 65_536
 """How many entries of a history are read and kept: each page of it would be a history of its own otherwise."""
 _MOST_ENTRIES = 65_536
 """How many entries of all histories are kept."""
+_MOST_COMPARED = 4 * 1024 * 1024
+"""Characters of all comparisons that are kept."""
 T = TypeVar("T")
 
 
@@ -120,6 +122,7 @@ class Source:
         self.board = Board(running.cluster)
         running.listeners.append(self.board.changed)
         self._recent = Recent()
+        self._comparisons = Recent(math.inf, most=_MOST_COMPARED, weigh=lambda made: len(repr(made)))
         self._histories = Recent(math.inf, most=_MOST_ENTRIES, weigh=len)
         self._fleet = Fleet(running.catalog.repository.ledgers.read, clock, self.board.fetched)
 
@@ -226,9 +229,14 @@ class Source:
         return _PLACE.sub(lambda found: quote(values[found[1]], safe=""), template)
 
     def compare(self, app: AppKey, before: int, after: int) -> Comparison:
-        """Return how two versions of an app differ, by their numbers. Raises `ObjectNotFound`, and Git's errors."""
+        """Return how two versions of an app differ, by their numbers, as compared once for a commit of main. Raises
+        `ObjectNotFound`, and Git's errors.
+        """
         commands = self.commands
-        return compare(commands, commands.facts(app), before, after, self.clock())
+        facts = commands.facts(app)
+        known = (facts.record.numbered(before), facts.record.numbered(after))
+        key = app, facts.commit, before, after, tuple(each and each.digest for each in known)
+        return self._comparisons.of(key, lambda: compare(commands, facts, before, after, self.clock()))
 
     def policies(self, rows: Iterable[Listed], now: datetime, *, sees_all: bool = True) -> dict[str, Any]:
         """Return the policies of main with what they shut, and the errors of their files. For who does not see all,

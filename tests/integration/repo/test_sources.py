@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -227,6 +228,12 @@ class TestOlderPrimaries:
         remote.push()
         repository.poll()
         assert repository.find_primary(WEB, version=3) == texts.primary("shop", "web", "3.0.0", 3)
+
+    def test_keep_nobody_from_the_repository_who_does_not_read(self, repository: Repository) -> None:
+        primaries = repository.primaries(WEB)
+        next(primaries)
+        with ThreadPoolExecutor() as pool:
+            assert pool.submit(lambda: repository.head).result(10) == repository.head
 
 
 def test_who_merged_a_change_let_it_in_and_who_made_it_made_it(repository: Repository, remote: GitRemote) -> None:

@@ -14,11 +14,12 @@ from typing import Any, cast
 import pytest
 
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.errors import Transient
+from gitops_bg.core.errors import ObjectNotFound, Transient
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.repo.ledger.ledger import ClusterLedger
 from gitops_bg.web.dashboard.snapshot import Board, Snapshot
-from gitops_bg.web.dashboard.source import Fleet, Recent
+from gitops_bg.web.dashboard.source import Fleet, Recent, Source
 from tests.support.waiting import eventually
 from tests.web.dashboard.objects import NOW
 
@@ -135,6 +136,36 @@ def test_what_is_old_is_forgotten_when_something_else_is_read() -> None:
     recent.of("other", lambda: 1)
     gc.collect()
     assert gone
+
+
+# --- comparisons ---
+
+
+def test_two_versions_are_compared_once_for_a_commit_of_main(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = SimpleNamespace(commit="a", record=Record())
+    commands = SimpleNamespace(facts=lambda _: facts)
+    repository = SimpleNamespace(ledgers=SimpleNamespace(read=tuple))
+    running: Any = SimpleNamespace(
+        cluster=None, listeners=[], app_commands=commands, catalog=SimpleNamespace(repository=repository)
+    )
+    source, compared = Source(running, lambda: NOW), list[tuple[int, int]]()
+
+    def compare(_commands: object, _facts: object, before: int, after: int, _now: datetime) -> str:
+        compared.append((before, after))
+        if after == 9:
+            raise ObjectNotFound("no version 9")
+        return f"{before} to {after}"
+
+    monkeypatch.setattr("gitops_bg.web.dashboard.source.compare", compare)
+    for _ in range(2):
+        assert [source.compare(WEB, *each) for each in ((1, 2), (2, 1))] == ["1 to 2", "2 to 1"]
+    facts.commit = "b"
+    source.compare(WEB, 1, 2)
+    assert compared == [(1, 2), (2, 1), (1, 2)]
+    for _ in range(2):
+        with pytest.raises(ObjectNotFound):
+            source.compare(WEB, 1, 9)
+    assert compared[3:] == [(1, 9), (1, 9)]
 
 
 # --- the ledgers of all clusters ---
