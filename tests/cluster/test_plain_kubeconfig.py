@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from gitops_bg.cluster.api.access import Access
+from gitops_bg.cluster.api.library_transport import LibraryTransport
 from gitops_bg.cluster.api.transport import Plain, plain_of, plain_transport
 
 CLUSTER = {"server": "https://example.com:6443/", "certificate-authority-data": base64.b64encode(b"CA").decode()}
@@ -111,3 +113,22 @@ def test_a_certificate_that_cannot_be_used_is_left_to_the_library(tmp_path: Path
     content = config(user={"client-certificate-data": garbage, "client-key-data": garbage})
     assert read(tmp_path, content) is not None
     assert plain_transport(Access(kubeconfig=tmp_path / "kubeconfig")) is None
+
+
+def test_of_several_files_the_first_that_names_a_context_decides_as_for_kubectl(tmp_path: Path) -> None:
+    """The library takes the last one's: the command line would act in another cluster than kubectl."""
+    files = [tmp_path / name for name in ("none", "first", "second")]
+    for file in files:
+        content = config({"server": f"http://{file.name}"})
+        names = {
+            "current-context": file.name,
+            "contexts": [],
+            "clusters": [{**content["clusters"][0], "name": file.name}],
+        }
+        names["contexts"] = [{"name": file.name, "context": {"cluster": file.name, "user": "me"}}]
+        file.write_text(
+            yaml.safe_dump({**content, **names, **({"current-context": ""} if file.name == "none" else {})})
+        )
+    joined = Path(os.pathsep.join(map(str, files)))
+    assert LibraryTransport(Access(kubeconfig=joined)).host == "http://first"
+    assert LibraryTransport(Access(kubeconfig=joined, context="second")).host == "http://second"

@@ -13,7 +13,7 @@ import urllib3
 from kubernetes import client as kubernetes_client
 from kubernetes import config as kubernetes_config
 
-from gitops_bg.cluster.api.access import IN_CLUSTER, Access
+from gitops_bg.cluster.api.access import IN_CLUSTER, Access, context_name
 from gitops_bg.cluster.api.errors import NoAccess, border
 from gitops_bg.cluster.api.transport import Timeouts, keepalive_options
 
@@ -65,7 +65,9 @@ class LibraryTransport:
         if not any(Path(file).expanduser().exists() for file in given.split(os.pathsep)):
             raise NoAccess(f"there is no kubeconfig {given}; name one by --kubeconfig or KUBECONFIG")
         try:
-            kubernetes_config.load_kube_config(given, access.context, client_configuration=configuration)
+            # Of several files the library takes the last one's current context, kubectl the first one's.
+            context = context_name(access) or None
+            kubernetes_config.load_kube_config(given, context, client_configuration=configuration)
         except (kubernetes_config.ConfigException, OSError, ValueError) as error:
             remedy = "name another by --kubeconfig or KUBECONFIG, another context by --context"
             raise NoAccess(f"the kubeconfig {given} cannot be used: {error} ({remedy})") from error
