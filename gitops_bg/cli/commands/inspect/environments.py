@@ -102,7 +102,7 @@ def where(
         _, ledgers, rows = rows_of(session.repository, place.namespace)
         found = list(whereabouts(rows, _finder(session.repository, what)))
     if not found:
-        raise NameNotFound(f"no environment has {what}, and none of its ledgers names it")
+        raise NameNotFound(f"{what} serves in no environment, and is neither on its way nor on hold in any")
     if output.json:
         output.data({"clusters": [json_of_ledger(each) for each in ledgers], "items": [each.json() for each in found]})
         return
