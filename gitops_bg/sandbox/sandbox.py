@@ -143,15 +143,15 @@ class Sandbox:
             raise RuntimeError("the sandbox carries no traffic: it is not running, or was made with traffic=False")
         return f"http://127.0.0.1:{self._gateways.port_of((namespace, name), self._acceptor)}"
 
-    def kubeconfig(self, path: Path | str) -> Path:
-        """Write a kubeconfig for this sandbox (context `sandbox`) and return its path."""
+    def kubeconfig(self, path: Path | str, context: str = "sandbox") -> Path:
+        """Write a kubeconfig for this sandbox, with one context, and return its path."""
         config = {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": "sandbox", "cluster": {"server": self.url}}],
-            "users": [{"name": "sandbox", "user": {}}],
-            "contexts": [{"name": "sandbox", "context": {"cluster": "sandbox", "user": "sandbox"}}],
-            "current-context": "sandbox",
+            "clusters": [{"name": context, "cluster": {"server": self.url}}],
+            "users": [{"name": context, "user": {}}],
+            "contexts": [{"name": context, "context": {"cluster": context, "user": context}}],
+            "current-context": context,
         }
         path = Path(path)
         path.write_bytes(to_json(config) + b"\n")

@@ -15,6 +15,7 @@ class StoryName(StrEnum):
 
     DAY = "day"
     GROUP = "group"
+    ENVIRONMENTS = "environments"
     PULL_REQUESTS = "pull-requests"
 
 
@@ -23,7 +24,7 @@ def demo(
         StoryName | None,
         typer.Argument(
             metavar="[STORY]",
-            help="day, group or pull-requests. Default: the day, and pull requests where a Gitea server is at hand.",
+            help="day, group, environments or pull-requests. Default: the day, and pull requests if Gitea is at hand.",
         ),
     ] = None,
     report: Annotated[
@@ -35,11 +36,12 @@ def demo(
 
     Pull requests need Gitea: `gitea` on the PATH, or the folder that GITOPS_BG_FORGE names, with bin/gitea and static/.
 
-    Example: gitops-bg demo group --report report.json
+    Example: gitops-bg demo environments --report report.json
     """
     from gitops_bg.cli.demo.demo import run_demo
     from gitops_bg.cli.demo.gitea import gitea_at_hand
     from gitops_bg.cli.demo.stories.day import DAY
+    from gitops_bg.cli.demo.stories.environments import ENVIRONMENTS_STORY
     from gitops_bg.cli.demo.stories.group import GROUP_STORY
     from gitops_bg.cli.demo.stories.pull_requests import pull_requests
 
@@ -47,7 +49,7 @@ def demo(
     if story is StoryName.PULL_REQUESTS and assets is None:
         remedy = "put `gitea` on the PATH, or set GITOPS_BG_FORGE to a folder with bin/gitea and static/"
         raise InvalidInput(Problem("pull-requests", "this story needs a Gitea server", remedy=remedy))
-    stories = {StoryName.DAY: DAY, StoryName.GROUP: GROUP_STORY}
+    stories = {StoryName.DAY: DAY, StoryName.GROUP: GROUP_STORY, StoryName.ENVIRONMENTS: ENVIRONMENTS_STORY}
     if assets is not None:
         stories[StoryName.PULL_REQUESTS] = pull_requests(assets)
     if story is not None:

@@ -14,7 +14,7 @@ from gitops_bg.cli.demo.gitea import GiteaFailed
 from gitops_bg.cli.demo.keep import leave_running
 from gitops_bg.cli.demo.logfile import last_lines
 from gitops_bg.cli.demo.report import Findings, StepResult, TimedSwitch, write
-from gitops_bg.cli.demo.scene import APP, scene
+from gitops_bg.cli.demo.scene import APP, DemoCluster, Scene, scene
 from gitops_bg.cli.demo.screen import Screen
 from gitops_bg.cli.demo.stories.day import DAY
 from gitops_bg.cli.demo.story import Step, Story
@@ -47,7 +47,7 @@ def play(file: Path | None, keep: bool, stories: Sequence[Story], deadline: floa
     try:
         with _ending_on_sigterm():
             for story in stories:
-                with scene(story.hosting, story.subject) as built:
+                with scene(story.hosting, story.subject, story.clusters) as built:
                     act = Act(built, screen, deadline)
                     told = _play_steps(act, story, findings)
                     if told and story is not stories[-1]:
@@ -77,11 +77,12 @@ def _play_steps(act: Act, story: Story, findings: Findings) -> bool:
     """Play the steps up to the first that fails, as later ones would prove nothing; return whether all succeeded."""
     built = act.scene
     act.screen.title(story.title)
-    with act.screen.watching(built.traffic.lately):
+    with act.screen.watching(lambda: {_title(built, each): each.traffic.lately() for each in built.clusters}):
         told = all(_succeeds(act, step, findings) for step in story.steps)
-    findings.requests += len(built.traffic)
-    findings.failed_requests += len(built.traffic.failures())
-    findings.switches += _timed(act)
+    for each in built.clusters:
+        findings.requests += len(each.traffic)
+        findings.failed_requests += len(each.traffic.failures())
+        findings.switches += _timed(act, each)
     return told
 
 
@@ -91,7 +92,7 @@ def _succeeds(act: Act, step: Step, findings: Findings) -> bool:
 
 
 def _played(act: Act, number: int, step: Step) -> StepResult:
-    begin, mark = time.monotonic(), len(act.scene.traffic)
+    begin, marks = time.monotonic(), [len(each.traffic) for each in act.scene.clusters]
     act.screen.step(number, step.name)
     error = ""
     try:
@@ -100,16 +101,23 @@ def _played(act: Act, number: int, step: Step) -> StepResult:
     except (NotAsExpected, GitFailed, GiteaFailed) as failure:
         error = str(failure)
         act.screen.missed(error)
-        act.screen.output("\n".join(last_lines(act.scene.log)))
-    act.screen.shares(act.scene.traffic.shares(mark))
+        for log in act.scene.logs:
+            act.screen.output("\n".join(last_lines(log)))
+    for each, mark in zip(act.scene.clusters, marks, strict=True):
+        act.screen.shares(each.traffic.shares(mark), _title(act.scene, each))
     return StepResult(step.name, time.monotonic() - begin, error)
 
 
-def _timed(act: Act) -> list[TimedSwitch]:
-    """Combine the ledger's switches with what the clients saw: both list the same switches, in order."""
-    remote = act.scene.remote
-    told = ledger.switches(remote, ledger.events(remote, act.scene.ledger, APP), APP)
-    return [TimedSwitch(switched, arrival.seconds) for switched, arrival in zip(told, act.arrivals, strict=False)]
+def _title(built: Scene, cluster: DemoCluster) -> str:
+    """Return what a cluster is called; nothing where it is the only one."""
+    return cluster.name if built.further else ""
+
+
+def _timed(act: Act, cluster: DemoCluster) -> list[TimedSwitch]:
+    """Combine the switches in a cluster's ledger with what its clients saw: both list the same switches, in order."""
+    told = ledger.switches(act.scene.remote, cluster, APP)
+    seen = [each for each in act.arrivals if each.cluster == cluster.name]
+    return [TimedSwitch(cluster.name, switched, arrival.seconds) for switched, arrival in zip(told, seen, strict=False)]
 
 
 @contextmanager

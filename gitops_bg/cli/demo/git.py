@@ -1,10 +1,15 @@
-"""Plain `git`, as a user types it, isolated from the machine's configuration. It must know nothing of the demo."""
+"""Plain `git` and our own verbs, as a user types them, isolated from the machine's configuration.
+
+It must know nothing of the demo.
+"""
 
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from gitops_bg.cli.itself import itself
 
 _CONFIG = """\
 [user]
@@ -30,7 +35,7 @@ _TIMEOUT = 30.0
 
 
 class GitFailed(Exception):
-    """A git command failed; the message has the command and git's output."""
+    """A command failed; the message has the command and its output."""
 
 
 class Git:
@@ -51,15 +56,21 @@ class Git:
 
     def __call__(self, *arguments: str, at: Path | None = None) -> str:
         """Run a git command in a folder (default: home) and return what it printed. Raises ``GitFailed``."""
-        return self._run(arguments, at or self.home)
+        return self._run(["git", *arguments], " ".join(["git", *arguments]), at or self.home, self._environment)
 
-    def _run(self, arguments: Sequence[str], folder: Path) -> str:
-        typed = " ".join(["git", *arguments])
+    def gitops_bg(self, *arguments: str, at: Path, kubeconfig: Path) -> str:
+        """Run one of our own verbs in a folder and return what it printed. Raises ``GitFailed``."""
+        ours = {"KUBECONFIG": str(kubeconfig), "XDG_CACHE_HOME": str(self.home / "cache")}
+        configuration = {name: value for name, value in self._environment.items() if name.startswith("GIT_")}
+        environment = {**without_settings(os.environ), **configuration, **ours}
+        return self._run(itself(*arguments), " ".join(["gitops-bg", *arguments]), at, environment)
+
+    def _run(self, command: Sequence[str], typed: str, folder: Path, environment: Mapping[str, str]) -> str:
         try:
             done = subprocess.run(
-                ["git", *arguments],
+                command,
                 cwd=folder,
-                env=dict(self._environment),
+                env=dict(environment),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -70,6 +81,15 @@ class Git:
         if done.returncode != 0:
             raise GitFailed(f"{typed}: exit {done.returncode}\n{done.stderr.strip()}")
         return done.stdout.rstrip("\n")
+
+
+def without_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without those variables that are options of ours.
+
+    >>> without_settings({"PATH": "/bin", "GITOPS_BG_CLUSTER": "prod"})
+    {'PATH': '/bin'}
+    """
+    return {name: value for name, value in environment.items() if not name.startswith("GITOPS_BG_")}
 
 
 def _environment(home: Path, settings: Path) -> Mapping[str, str]:

@@ -1,9 +1,10 @@
 """`--keep`: suggests commands and leaves everything running until Ctrl-C. Starts and ends nothing itself."""
 
+import os
 import time
 
 from gitops_bg import __version__
-from gitops_bg.cli.demo.scene import Scene
+from gitops_bg.cli.demo.scene import FurtherCluster, Scene
 from gitops_bg.cli.demo.screen import Screen
 from gitops_bg.cluster.api.access import Access
 from gitops_bg.cluster.api.client import Client
@@ -30,7 +31,7 @@ def _announce(scene: Scene, dashboard: str) -> None:
     settings = [
         {"name": "GITOPS_BG_PUBLIC_URL", "value": dashboard},
         {"name": "GITOPS_BG_REPO", "value": scene.remote.url},
-        {"name": "GITOPS_BG_CLUSTER", "value": scene.agent.settings.repository.cluster},
+        {"name": "GITOPS_BG_CLUSTER", "value": scene.name},
     ]
     containers = [{"name": "agent", "image": f"{_NAME}:{__version__}", "env": settings}]
     template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
@@ -50,13 +51,14 @@ def _announce(scene: Scene, dashboard: str) -> None:
 
 def _wait(scene: Scene, screen: Screen) -> None:
     try:
-        while not scene.agent.liveness_problems():
+        while not (dead := [why for each in scene.clusters for why in each.agent.liveness_problems()]):
             time.sleep(0.2)
-            scene.traffic.forget(_LATEST)
+            for each in scene.clusters:
+                each.traffic.forget(_LATEST)
     except KeyboardInterrupt:
         screen.print_note("stopping")
     else:
-        screen.missed("the agent ended: " + "; ".join(scene.agent.liveness_problems()))
+        screen.missed("an agent ended: " + "; ".join(dead))
 
 
 def _print_access(scene: Scene, screen: Screen, dashboard: str) -> None:
@@ -68,10 +70,19 @@ def _print_access(scene: Scene, screen: Screen, dashboard: str) -> None:
 def suggested(scene: Scene) -> list[tuple[str, str]]:
     """Return what to type in another terminal, and why."""
     return [
-        ("use the cluster", f"export KUBECONFIG={scene.kubeconfig}"),
+        ("use the cluster", f"export KUBECONFIG={os.pathsep.join(str(each.kubeconfig) for each in scene.clusters)}"),
         *scene.seen.commands(),
+        *(more for each in scene.further for more in _elsewhere(each)),
         ("be a user, and push what you like (a tag with `bad` never starts)", f"git clone {scene.remote.bare} shop"),
         ("", f"cd shop && gitops-bg explain {scene.seen.key}"),
+        *([("what is where", "gitops-bg environments")] if scene.further else []),
         ("the ledger", f"git log origin/{scene.ledger}"),
-        ("what the agent says", f"tail -f {scene.log}"),
+        ("what the agent says", f"tail -f {' '.join(str(log) for log in scene.logs)}"),
+    ]
+
+
+def _elsewhere(cluster: FurtherCluster) -> list[tuple[str, str]]:
+    return [
+        (f"the app in {cluster.name}, and its live traffic", f"gitops-bg get --context {cluster.name}"),
+        ("", f"curl {cluster.seen.url}"),
     ]

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gitops_bg.cli.demo.remote import Remote
+from gitops_bg.cli.demo.scene import DemoCluster
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.events import MOVES
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
+from gitops_bg.spec.app.layout import PRIMARY_FILE, Places
 
 _FORM = "%H%x1f%(trailers:only,unfold)%x1e"
 _IMAGE = re.compile(r"^\s*(?:- )?image: \S+:(\S+)$", re.MULTILINE)
@@ -36,15 +37,16 @@ class Switched:
     went_to: str
 
 
-def events(remote: Remote, branch: str, app: AppKey) -> list[LedgerLine]:
+def events(remote: Remote, cluster: DemoCluster, app: AppKey) -> list[LedgerLine]:
     """Return all events of an app in the ledger, oldest first; empty where there is no ledger."""
-    return [line for entry in remote.log(branch, _FORM).split("\x1e") for line in _lines(entry.strip(), app)]
+    return [line for entry in remote.log(cluster.ledger, _FORM).split("\x1e") for line in _lines(entry.strip(), app)]
 
 
-def switches(remote: Remote, lines: list[LedgerLine], app: AppKey) -> list[Switched]:
+def switches(remote: Remote, cluster: DemoCluster, app: AppKey) -> list[Switched]:
     """Return the moves of live traffic among the events, each with the tags that main names at its commit."""
-    moves = [each for each in lines if each.event in MOVES]
-    tags = {each.to_digest: _tag(remote, each, app) for each in moves}
+    moves = [each for each in events(remote, cluster, app) if each.event in MOVES]
+    primary = Places(environment=cluster.environment).file(app, PRIMARY_FILE)
+    tags = {each.to_digest: _tag(remote, each, primary) for each in moves}
     return [Switched(each, tags.get(each.from_digest, ""), tags[each.to_digest]) for each in moves]
 
 
@@ -64,10 +66,10 @@ def _digest(values: Mapping[str, str], trailer: str) -> str:
     return values.get(trailer, "").rpartition(" ")[2]
 
 
-def _tag(remote: Remote, line: LedgerLine, app: AppKey) -> str:
+def _tag(remote: Remote, line: LedgerLine, path: str) -> str:
     """Return the tag in `primary.yaml` at the commit that asked; empty where it names another version than
     the ledger.
     """
-    primary = remote.text(line.commit, app_file(app, PRIMARY_FILE))
+    primary = remote.text(line.commit, path)
     found = _IMAGE.search(primary)
     return found[1] if found and line.to_digest in primary else ""

@@ -27,6 +27,10 @@ class Remote:
         """Run git in the clone and return what it printed. Raises ``GitFailed``."""
         return self._git(*arguments, at=self.clone)
 
+    def gitops_bg(self, *arguments: str, kubeconfig: Path) -> str:
+        """Run a verb of ours in the clone and return what it printed. Raises ``GitFailed``."""
+        return self._git.gitops_bg(*arguments, at=self.clone, kubeconfig=kubeconfig)
+
     def head(self) -> str:
         """Return the commit that the clone is at."""
         return self.run("rev-parse", "HEAD")

@@ -22,6 +22,7 @@ class StepResult:
 class TimedSwitch:
     """A move of live traffic and the seconds from the end of `git push` to the first answer of the new version."""
 
+    cluster: str
     switched: Switched
     seconds: float
 
@@ -66,6 +67,7 @@ def _step(step: StepResult) -> dict[str, Any]:
 def _switch(timed: TimedSwitch) -> dict[str, Any]:
     switched = timed.switched
     return {
+        "cluster": timed.cluster,
         "commit": switched.line.commit,
         "ledger": switched.line.ledger,
         "event": str(switched.line.event),

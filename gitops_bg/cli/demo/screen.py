@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
@@ -67,20 +67,25 @@ class Screen:
         self._line(f"  [bold red]✗[/]          {escape(first)}")
         self.output("\n".join(more))
 
-    def shares(self, answered: Counter[str]) -> None:
-        """Show who answered the requests of a step."""
+    def shares(self, answered: Counter[str], cluster: str = "") -> None:
+        """Show who answered the requests of a step; ``cluster`` says where, if there are several."""
+        if cluster and not answered:
+            return
+        where = f" in {escape(cluster)}" if cluster else ""
         parts = [f"{self._painted(version)} {_percent(answered, version)}" for version in self._ordered(answered)]
-        self._line(f"    live traffic: {', '.join(parts)} of {answered.total()} requests")
+        self._line(f"    live traffic{where}: {', '.join(parts)} of {answered.total()} requests")
 
     def summary(self, findings: Findings) -> None:
         """Show the table of switches and the last line."""
         table = Table(box=None, padding=(0, 2), header_style="dim")
-        for column in ("commit", "event", "from", "to", "push to first answer"):
+        clusters = len({timed.cluster for timed in findings.switches}) > 1
+        for column in (*(["cluster"] if clusters else []), "commit", "event", "from", "to", "push to first answer"):
             table.add_column(column)
         for timed in findings.switches:
             told = timed.switched.line
             span = (timed.switched.came_from or "-", timed.switched.went_to)
-            table.add_row(told.commit[:10], str(told.event), *span, f"{timed.seconds:.2f} s")
+            where = [timed.cluster] if clusters else []
+            table.add_row(*where, told.commit[:10], str(told.event), *span, f"{timed.seconds:.2f} s")
         seconds = sum(step.seconds for step in findings.steps)
         verdict = "[bold green]everything was as expected[/]" if findings.ok else "[bold red]not as expected[/]"
         self._line("")
@@ -91,13 +96,13 @@ class Screen:
         self._line(f"{len(findings.steps)} steps in {seconds:.0f} s, {asked}: {verdict}")
 
     @contextmanager
-    def watching(self, lately: Callable[[], Counter[str]]) -> Iterator[None]:
-        """Show below the timeline who answers, while the block runs; nothing outside a terminal."""
+    def watching(self, lately: Callable[[], Mapping[str, Counter[str]]]) -> Iterator[None]:
+        """Show below the timeline who answers in each cluster, while the block runs; nothing outside a terminal."""
         if not self._console.is_terminal:
             yield
             return
         with Live(
-            get_renderable=lambda: self._table(lately()),
+            get_renderable=lambda: Group(*(self._table(*each) for each in lately().items())),
             console=self._console,
             transient=True,
             redirect_stdout=False,
@@ -105,12 +110,13 @@ class Screen:
         ):
             yield
 
-    def _table(self, answered: Counter[str]) -> RenderableType:
+    def _table(self, cluster: str, answered: Counter[str]) -> RenderableType:
         table = Table(box=None, padding=(0, 1), show_header=False)
         for version in self._ordered(answered):
             bar = "█" * max(1, round(_BAR * answered[version] / answered.total()))
             table.add_row(self._painted(version), f"[{self._color(version)}]{bar}[/]", _percent(answered, version))
-        return Group("", f"[dim]who answered {answered.total()} requests in the last second[/]", table)
+        where = f" in {escape(cluster)}" if cluster else ""
+        return Group("", f"[dim]who answered {answered.total()} requests in the last second{where}[/]", table)
 
     def _painted(self, version: str) -> str:
         return f"[{self._color(version)}]{escape(version)}[/]"

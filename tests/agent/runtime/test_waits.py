@@ -25,6 +25,7 @@ SURE_TO_END = {
     "gitops_bg/analysis/bounded.py: deadline.join()": "a timer that was cancelled",
     "gitops_bg/cli/commands/inspect/running.py: process.wait()": "a process of the terminal, which Ctrl-C ends as well",
     "gitops_bg/cli/commands/operate/abort.py: aborts[key].result()": "each ends by --timeout",
+    "gitops_bg/cli/demo/agent_process.py: self._process.wait()": "a process that was killed",
     "gitops_bg/cli/demo/gitea.py: server.wait()": "a process that was killed",
     "gitops_bg/cli/demo/traffic.py: client.join()": "a client ends after one request, which has a time limit",
     "gitops_bg/cli/views/pager.py: thread.join()": "a thread that was told to end",

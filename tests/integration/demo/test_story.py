@@ -18,6 +18,7 @@ from gitops_bg.cli.demo.demo import play
 from gitops_bg.cli.demo.gitea import Repository, gitea_at_hand
 from gitops_bg.cli.demo.keep import suggested
 from gitops_bg.cli.demo.stories.day import DAY
+from gitops_bg.cli.demo.stories.environments import ENVIRONMENTS_STORY
 from gitops_bg.cli.demo.stories.group import GROUP_STORY
 from gitops_bg.cli.demo.stories.pull_requests import pull_requests
 from gitops_bg.cli.demo.story import Step, Story
@@ -118,6 +119,54 @@ def test_a_release_group_is_promoted_and_rolled_back_by_one_commit_each(tmp_path
         "waits for cart-v3",
     ):
         assert said in told.screen
+
+
+@pytest.mark.slow
+def test_one_push_travels_to_production_and_every_reading_verb_tells_of_it(tmp_path: Path) -> None:
+    """One test for the whole story: what it promises, it checks itself; and what reads at its end says where all is."""
+    read = dict[str, str]()
+
+    def ask(act: Act) -> None:
+        kubeconfig = dict(suggested(act.scene))["use the cluster"].partition("=")[2]
+        for verb in _READING:
+            read[verb] = asked(act.scene.remote.clone, kubeconfig, *verb.split())
+
+    told = told_with(tmp_path, replace(ENVIRONMENTS_STORY, steps=(*ENVIRONMENTS_STORY.steps, Step("read", ask))))
+    assert told.status == 0, told.screen
+    assert told.report["failed_requests"] == 0
+    moves = [(switch["cluster"], switch["event"], switch["to"]) for switch in told.report["switches"]]
+    assert moves == [
+        *[("dev-1", event, tag) for event, tag in _TRAVELS],
+        *[("staging-1", event, tag) for event, tag in _TRAVELS],
+        *[("prod-1", event, tag) for event, tag in (*_TRAVELS[:3], ("rolled-back", "1.1.0"), _TRAVELS[3])],
+    ]
+    for said in (
+        "prod: r3 waits for staging: it serves in staging-1 since ",
+        "prod-1: live traffic stays with 1.1.0, every single request",
+        "Bg-Skipped: staging",
+        "prod-1: 0 of ",
+    ):
+        assert said in told.screen
+    assert {verb: said for verb, said in _READING.items() if said not in read[verb]} == {}, read
+
+
+_TRAVELS = (("deployed", "1.0.0"), ("promoted", "1.1.0"), ("promoted", "1.2.0"), ("promoted", "1.2.1"))
+_READING = {
+    "environments": "shop/web  r4, proven  r4       r4\n",
+    "where 1.2.1": "shop/web  prod         r4       serves in prod-1 since ",
+    "history shop/web": "[dev-1]\n",
+    "history shop/web --context prod-1": 'Revert "web: promote 1.1.0 (v2) → 1.2.0 (v3) [prod-1]"\n',
+    "get": "shop       web   dev          Healthy  1.2.1 (v4)  r4 ",
+    "get --context prod-1": "shop       web   prod         Healthy  1.2.1 (v4)  r4 ",
+    "explain shop/web": "in dev, release r4 serves, as 1.2.1 (v4)",
+    "explain shop/web --context staging-1": "in staging, release r4 serves, as 1.2.1 (v4)",
+    "fleet": "shop/web  staging-1  1.2.1 (v4)  -          -      ",
+    "plan": "shop/web in dev (r",
+    "plan --context prod-1": "shop/web in prod (r4): Healthy, nothing to do",
+    "diff shop/web --from dev --to prod": "dev serves 1.2.1 (v4) of release r4; prod serves 1.2.1 (v4) of release r4",
+    "check .": "no problem",
+}
+"""Every verb that reads, and a part of what it says when the story is over."""
 
 
 @pytest.mark.real_forge

@@ -5,7 +5,6 @@ The list is what people ask for all day: what only a tree or a watch needs is im
 
 import math
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gitops_bg.cli.errors import OK
+from gitops_bg.cli.itself import itself
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.groups import Group, OptionalGroup, live_groups
 from gitops_bg.cli.options.options import AppOrGroup, GetOptions, Watch, WatchTimeout
@@ -266,9 +266,7 @@ def _called(at: GetOptions, *arguments: str) -> "subprocess.CompletedProcess[str
 
     kube = {"--kubeconfig": at.kube.kubeconfig, "--context": at.kube.context}
     options = [word for option, value in kube.items() if value for word in (option, str(value))]
-    # -P: the current folder is a clone, and what others push there is no module of ours. Not -I: a command that was
-    # installed for one user is in their site.
-    command = [sys.executable, "-P", "-c", "from gitops_bg.cli.main import main; main()", *arguments, *options]
+    command = itself(*arguments, *options)
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "COLUMNS": "", "NO_COLOR": "1"}
     environment.pop("GPG_TTY", None)
     # Its own session has no terminal: Ctrl-C does not reach it, and ssh and gpg find none to ask on.

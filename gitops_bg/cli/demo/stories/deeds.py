@@ -20,7 +20,7 @@ def deploy_first(act: Act) -> None:
     act.git("commit", "-m", "web 1.0.0")
     act.push("origin", "main")
     act.expect_first_arrival("1.0.0")
-    act.expect("the app is Healthy", lambda: act.scene.sight.phase == "Healthy")
+    act.expect("the app is Healthy", lambda: act.sight.phase == "Healthy")
 
 
 def release(act: Act, tag: str) -> None:
@@ -40,7 +40,7 @@ def expect_candidate(act: Act, tag: str) -> None:
 
 def expect_healthy(act: Act) -> None:
     """Wait until the rollout is over."""
-    act.expect("the app is Healthy", lambda: act.scene.sight.phase == "Healthy")
+    act.expect("the app is Healthy", lambda: act.sight.phase == "Healthy")
 
 
 def is_offered(act: Act) -> str:
@@ -59,7 +59,7 @@ def expect_moves(act: Act, moves: Sequence[Move]) -> None:
 
 def last_event(act: Act) -> Event:
     """Return the last event in the ledger."""
-    return ledger.events(act.scene.remote, act.scene.ledger, APP)[-1].event
+    return ledger.events(act.scene.remote, act.scene, APP)[-1].event
 
 
 def show_ledger(act: Act) -> None:
@@ -75,5 +75,4 @@ def _moves(act: Act) -> list[Move]:
 
 
 def _switches(act: Act) -> list[ledger.Switched]:
-    remote = act.scene.remote
-    return ledger.switches(remote, ledger.events(remote, act.scene.ledger, APP), APP)
+    return ledger.switches(act.scene.remote, act.scene, APP)
