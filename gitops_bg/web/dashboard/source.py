@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
@@ -116,15 +116,18 @@ class MainState:
 class Source:
     """All that a page may ask. Any thread but the one that answers health may call it."""
 
-    def __init__(self, running: Running, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(self, running: Running) -> None:
         self._running = running
-        self.clock = clock
         self.board = Board(running.cluster)
         running.listeners.append(self.board.changed)
         self._recent = Recent()
         self._comparisons = Recent(math.inf, most=_MOST_COMPARED, weigh=lambda made: len(repr(made)))
         self._histories = Recent(math.inf, most=_MOST_ENTRIES, weigh=len)
-        self._fleet = Fleet(running.catalog.repository.ledgers.read, clock, self.board.fetched)
+        self._fleet = Fleet(running.catalog.repository.ledgers.read, self.clock, self.board.fetched)
+
+    def clock(self) -> datetime:
+        """Return the time of the agent, in UTC."""
+        return self._running.app_commands.now
 
     def snapshot(self) -> Snapshot:
         """Return all apps and groups, as the last finished passes left them."""

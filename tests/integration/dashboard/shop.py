@@ -11,6 +11,8 @@ from tests.support.scenario import App, Scenario
 from tests.support.servers.backend import Backend
 
 NAMESPACE = "shop"
+_LATE_SECONDS = 16
+"""After these an agent asks why pods do not come up."""
 
 
 class Shop:
@@ -53,6 +55,8 @@ class Shop:
         self.fails.push_image("2.0.0-bad", "Rewrite the cart")
         self.measured.push_image("1.5.0", "Ask the new bank")
         self.waits.wait_offered("1.5.0")
+        self.world.wait_idle()
+        self.world.advance(_LATE_SECONDS)
         self.fails.wait(lambda: "ImagePullBackOff" in json.dumps(self.fails.status), "its pods cannot start")
         self.measured.wait(lambda: bool(self.measured.status.get("analysisRuns")), "an analysis runs")
 

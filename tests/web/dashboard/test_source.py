@@ -143,12 +143,12 @@ def test_what_is_old_is_forgotten_when_something_else_is_read() -> None:
 
 def test_two_versions_are_compared_once_for_a_commit_of_main(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = SimpleNamespace(commit="a", record=Record())
-    commands = SimpleNamespace(facts=lambda _: facts)
+    commands = SimpleNamespace(facts=lambda _: facts, now=NOW)
     repository = SimpleNamespace(ledgers=SimpleNamespace(read=tuple))
     running: Any = SimpleNamespace(
         cluster=None, listeners=[], app_commands=commands, catalog=SimpleNamespace(repository=repository)
     )
-    source, compared = Source(running, lambda: NOW), list[tuple[int, int]]()
+    source, compared = Source(running), list[tuple[int, int]]()
 
     def compare(_commands: object, _facts: object, before: int, after: int, _now: datetime) -> str:
         compared.append((before, after))
