@@ -74,6 +74,12 @@ def web(world: Scenario, http: httpx.Client, request: pytest.FixtureRequest) -> 
     return Buttons(http, world.app(name).deploy("v1"))
 
 
+@pytest.fixture(scope="module")
+def still(world: Scenario, acting: httpx.Client) -> Buttons:
+    """An app, its version v1 live, of all tests in which nothing is done to it."""
+    return Buttons(acting, world.app("still").deploy("v1"))
+
+
 def previewed(web: Buttons, tag: str = "v2") -> None:
     web.app.push_image(tag)
     web.app.wait_offered(tag)
@@ -202,11 +208,11 @@ def test_a_rollback_needs_a_reason_and_moves_traffic(web: Buttons, world: Scenar
     web.app.wait_live("v1")
 
 
-def test_a_rollback_to_a_version_by_its_number(web: Buttons) -> None:
+def test_a_rollback_to_a_version_by_its_number(still: Buttons) -> None:
     for wrong in ("x", "-1", "١", "9" * 30):
-        assert "write its number" in web.refused("rollback", web.form("suspend") | {"version": wrong}, 400)
-    missing = web.form("suspend") | {"version": "99", "sure": "yes", "reason": "x"}
-    assert "has a version 99 that served" in web.refused("rollback", missing, 404)
+        assert "write its number" in still.refused("rollback", still.form("suspend") | {"version": wrong}, 400)
+    missing = still.form("suspend") | {"version": "99", "sure": "yes", "reason": "x"}
+    assert "has a version 99 that served" in still.refused("rollback", missing, 404)
 
 
 def test_suspend_and_resume_are_commits_of_app_yaml(web: Buttons, world: Scenario) -> None:
@@ -228,9 +234,9 @@ def test_suspend_and_resume_are_commits_of_app_yaml(web: Buttons, world: Scenari
 
 
 @pytest.mark.parametrize("until", ["tomorrow", "2026-03-01T12:00:00", "9" * 400, "0001-01-01T00:00:00+23:00"])
-def test_an_end_that_is_no_time_is_refused(web: Buttons, until: str) -> None:
-    form = web.form("suspend") | {"sure": "yes", "reason": "x", "until": until}
-    assert "until" in web.refused("suspend", form, 400)
+def test_an_end_that_is_no_time_is_refused(still: Buttons, until: str) -> None:
+    form = still.form("suspend") | {"sure": "yes", "reason": "x", "until": until}
+    assert "until" in still.refused("suspend", form, 400)
 
 
 def test_an_abort_is_asked_of_the_agent_and_a_retry_lifts_its_hold(web: Buttons, world: Scenario) -> None:
@@ -281,9 +287,9 @@ def test_where_main_refuses_it_is_on_the_promotion_branch_for_people_to_merge(we
 
 
 @pytest.mark.parametrize("head", ["--output=x", "main", "0" * 40, "HEAD~1", "x" * 10_000, "\x00"])
-def test_a_commit_that_nobody_saw_is_no_page_of_ours(web: Buttons, head: str) -> None:
-    form = web.form("suspend") | {"sure": "yes", "reason": "x", "head": head}
-    assert "meanwhile" in web.refused("suspend", form, 409)
+def test_a_commit_that_nobody_saw_is_no_page_of_ours(still: Buttons, head: str) -> None:
+    form = still.form("suspend") | {"sure": "yes", "reason": "x", "head": head}
+    assert "meanwhile" in still.refused("suspend", form, 409)
 
 
 @pytest.mark.parametrize("path", ["/apps/nowhere/web", "/apps/%2e%2e/web", "/apps/shop/Web%0a", "/apps/a/" + "x" * 300])
@@ -332,16 +338,16 @@ def test_an_agent_that_stands_by_takes_actions_too(
         other.stop()
 
 
-def test_in_a_pod_an_agent_without_a_login_lets_nobody_act_on_loopback_either(web: Buttons, tmp_path: Path) -> None:
+def test_in_a_pod_an_agent_without_a_login_lets_nobody_act_on_loopback_either(still: Buttons, tmp_path: Path) -> None:
     """Whoever may forward a port to the pod reaches it, and would act as everybody."""
-    world = web.app.scenario
+    world = still.app.scenario
     (port,) = free_ports(1)
     lease = ("--lease-name", "of-the-pod")
     inside = {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}
     agent = AgentProcess(world, tmp_path, "--dashboard", f"127.0.0.1:{port}", *lease, environment=inside)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60, headers=SAME) as client:
-            there = Buttons(client, web.app)
+            there = Buttons(client, still.app)
             shown = eventually(lambda: _shown(client, there.path), what="its pages are there")
             why = "whoever may forward a port to its pod reaches it, so it is for reading only"
             assert why in shown, "the page says so"

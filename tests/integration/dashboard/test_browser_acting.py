@@ -154,18 +154,17 @@ def _session(cookies: list[dict[str, str]]) -> str:
     return next(each["value"] for each in cookies if each["name"] == "__Host-gitops-bg")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_groups_and_overrides_are_for_everybody(world: Scenario, browser: Browser, scheme: str) -> None:
+def test_groups_and_overrides_are_for_everybody(world: Scenario, browser: Browser) -> None:
     """Also enlarged to 200 %, which is a window of half the size."""
     from playwright.sync_api import expect
 
-    store = Store(world, f"seen-{scheme}")
+    store = Store(world, "seen")
     routes = {f"{store.name}-cart": f"/{store.name}"}
     store.spec["webhooks"] = [{"name": "release", "type": "confirm-promotion"}]
     versions = store.version("v1", **routes) | store.version("v2", **routes)
-    app = world.app(f"stopped-{scheme}")
+    app = world.app("stopped")
     match = f"  match: {{apps: [{app.name}]}}\n  override: {{by: [group:incident]}}\n"
-    policies = {f"policies/{scheme}.yaml": policy(scheme, STOP, more=match), "policies/people.yaml": PEOPLE}
+    policies = {"policies/closed.yaml": policy("closed", STOP, more=match), "policies/people.yaml": PEOPLE}
     world.publish("A store, and an app", {**store.group(), **versions, **app.files("v1")})
     store.wait("v1A v2C")
     app.wait_live("v1")
@@ -176,13 +175,13 @@ def test_groups_and_overrides_are_for_everybody(world: Scenario, browser: Browse
     assert world.agent is not None
     with dashboard_server(world.agent, "127.0.0.1", 0, Login(loopback=GRACE)) as server:
         view = {"width": 640, "height": 450}
-        for page in opened(browser, server.url, bypass_csp=True, color_scheme=scheme, viewport=view):
+        for page in opened(browser, server.url, bypass_csp=True, viewport=view):
             page.goto(f"/groups/{world.namespace}/{store.name}")
             expect(page.get_by_role("button", name="Open the gate release")).to_be_visible()
             demand_accessible(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= view["width"]
             page.goto(f"/apps/{app.key}")
             page.get_by_role("button", name=f"Promote {app.key}").click()
-            expect(page.get_by_role("checkbox", name=scheme)).to_be_checked()
+            expect(page.get_by_role("checkbox", name="closed")).to_be_checked()
             demand_accessible(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= view["width"]

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -18,15 +17,16 @@ from tests.support.agent.leash import leashed
 from tests.support.waiting import eventually
 
 
-@pytest.fixture
-def own(shop: Shop, tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def own(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where it listens."""
-    world, log = shop.world, tmp_path / "log"
+    folder = tmp_path_factory.mktemp("own")
+    world, log = shop.world, folder / "log"
     where = ["--repo", world.remote.url, "--cluster", "test", "--kubeconfig", str(world.cluster.kubeconfig)]
-    who = ["--namespace", world.namespace, "--author", "Bob <bob@example.com>", "--state-dir", str(tmp_path / "state")]
+    who = ["--namespace", world.namespace, "--author", "Bob <bob@example.com>", "--state-dir", str(folder / "state")]
     command = [str(SCRIPT), "dashboard", *where, *who, "--address", "127.0.0.1:0", "--no-open"]
     with log.open("wb") as output:
-        own = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+        own = {"PATH": os.environ["PATH"], "HOME": str(folder)}
         process = subprocess.Popen(leashed(command), stdout=output, stderr=output, env=own)
     try:
         found = eventually(lambda: re.search(r"http://\S+", log.read_text()), what="it says where it listens")
