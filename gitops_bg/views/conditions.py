@@ -4,7 +4,7 @@ where something may be the matter.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitops_bg.core.model.conditions import (
     AS_IT_IS,
@@ -17,6 +17,7 @@ from gitops_bg.core.model.conditions import (
     meaning_of,
 )
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.spec.status import Status, conditions_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
 
 _MOST_COMMANDS = 3
 """How many commands of the same kind are shown; the rest are counted."""
+
+
+class Advised(NamedTuple):
+    """What advice is about: an app, in an environment where its repository has some, or a release group."""
+
+    subject: "AppKey | GroupKey"
+    environment: str = ""
+
+    def of(self, meaning: Meaning) -> Meaning:
+        """Return a meaning with its command for this one."""
+        return meaning.of(self.subject, promotion_branch(self.subject, self.environment))
+
 
 _OF_THE_ROLLOUT = (*OF_THE_PHASE, "Progressing", "Completed", "Paused", "AnalysisPassed")
 """Condition types that show the progress of a rollout. Screens show it by phase and gates already."""
@@ -67,13 +80,13 @@ def demands(conditions: Iterable[Condition], table: Meanings) -> Iterator[Condit
     return (one for one in troubles(conditions, table) if _asks(one, table))
 
 
-def asked_of_people(phase: str, conditions: Iterable[Condition], of: "AppKey | GroupKey") -> Iterator[Meaning]:
+def asked_of_people(phase: str, conditions: Iterable[Condition], of: Advised) -> Iterator[Meaning]:
     """Yield who must do what about an app or a group, each once: what its demands say, else what its phase does."""
-    table = table_of(of)
+    table = table_of(of.subject)
     said = ((each.type, each.reason) for each in conditions)
     for those in (said, (("Ready", phase),)):
         meanings = (meaning_of(*each, table) for each in those)
-        asked = dict.fromkeys(each.of(of) for each in meanings if each is not None and each.asks)
+        asked = dict.fromkeys(of.of(each) for each in meanings if each is not None and each.asks)
         if asked:
             yield from asked
             return
@@ -84,12 +97,12 @@ def live_conditions(body: Mapping[str, Any]) -> tuple[Condition, ...]:
     return conditions_of(Status.read(body.get("status")))
 
 
-def json_of_condition(condition: Condition, app: "AppKey | GroupKey") -> dict[str, Any]:
+def json_of_condition(condition: Condition, of: Advised) -> dict[str, Any]:
     """Return a condition with its meaning, if that is known and says something about traffic."""
     from gitops_bg.spec.codec import to_json
 
-    meaning = _meaning(condition, app)
-    return to_json(condition) | (to_json(meaning.of(app)) if meaning and meaning.traffic else {})
+    meaning = _meaning(condition, of)
+    return to_json(condition) | (to_json(of.of(meaning)) if meaning and meaning.traffic else {})
 
 
 def demanded(of: "AppKey | GroupKey", conditions: Iterable[Condition]) -> Iterator[Condition]:
@@ -106,8 +119,8 @@ def _may_be_worth_a_line(one: Condition) -> bool:
     return not (one.status and one.type in _CALM_IF_TRUE)
 
 
-def _meaning(condition: Condition, app: "AppKey | GroupKey") -> Meaning | None:
-    return meaning_of(condition.type, condition.reason, table_of(app))
+def _meaning(condition: Condition, of: Advised) -> Meaning | None:
+    return meaning_of(condition.type, condition.reason, table_of(of.subject))
 
 
 def table_of(of: "AppKey | GroupKey") -> Meanings:
@@ -121,7 +134,7 @@ def table_of(of: "AppKey | GroupKey") -> Meanings:
     return GROUP_MEANINGS
 
 
-def advice_lines(condition: Condition, of: "Sequence[AppKey | GroupKey]") -> Iterator[tuple[str, str, str]]:
+def advice_lines(condition: Condition, of: Sequence[Advised]) -> Iterator[tuple[str, str, str]]:
     """Yield where traffic goes, who must do what, and the commands for each app or group ``of`` which it is: a title,
     the text and its style; nothing where the meaning is not known, or says nothing of traffic.
     """
@@ -130,7 +143,7 @@ def advice_lines(condition: Condition, of: "Sequence[AppKey | GroupKey]") -> Ite
         return
     yield "traffic", meaning.traffic, ""
     yield "to do", f"{meaning.who}: {meaning.what}", ""
-    commands = dict.fromkeys(meaning.of(each).command for each in of if meaning.command)
+    commands = dict.fromkeys(each.of(meaning).command for each in of if meaning.command)
     for number, command in enumerate(commands):
         if number == _MOST_COMMANDS:
             yield "", f"… and the same for {len(commands) - number} more", ""

@@ -18,7 +18,7 @@ from gitops_bg.core.model.statements import Says, Statement, Statements
 from gitops_bg.core.model.version import AppOrGroup, GroupKey
 from gitops_bg.core.status.group_advice import NextStep, has_served, next_step, serving_in
 from gitops_bg.spec.codec import to_json
-from gitops_bg.views.conditions import json_of_condition
+from gitops_bg.views.conditions import Advised, json_of_condition
 
 if TYPE_CHECKING:
     from gitops_bg.views.shapes.apps import ExplainedJson
@@ -75,6 +75,8 @@ class Explained:
     """What both have: the engine's decision on fresh facts, in words."""
 
     subject: AppOrGroup
+    environment: str
+    """The environment that it is in; empty where its repository has none."""
     phase: Phase
     active: str
     """The version that serves; empty where none does."""
@@ -95,6 +97,11 @@ class Explained:
     wake_at: datetime | None
     now: datetime
 
+    @property
+    def advised(self) -> Advised:
+        """What its advice is about."""
+        return Advised(self.subject, self.environment)
+
 
 def json_explained(found: Explained) -> "ExplainedJson":
     """Return it for programs."""
@@ -104,7 +111,7 @@ def json_explained(found: Explained) -> "ExplainedJson":
         "next": found.coming or None,
         "pullRequest": to_json(found.pull) | {"state": found.pull.state} if found.pull else None,
         "gates": [_json_gate(each, found.now) for each in found.gates],
-        "conditions": [json_of_condition(each, found.subject) for each in found.conditions],
+        "conditions": [json_of_condition(each, found.advised) for each in found.conditions],
         "statements": json_of_statements(found.told, found.name),
         "actions": [str(action) for action in found.actions],
         "wakeAt": found.wake_at.isoformat() if found.wake_at else None,
@@ -175,6 +182,7 @@ class Explanation:
         decision = self.decision
         return Explained(
             subject=self.group,
+            environment="",
             phase=decision.phase,
             active=self.active,
             coming=self.next if decision.gates else "",

@@ -17,7 +17,7 @@ from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey, GroupKey, short
 from gitops_bg.repo.settings import MAIN
 from gitops_bg.spec.status import Gate, GroupStatus, Status, VersionStatus, conditions_of
-from gitops_bg.views.conditions import demanded, json_of_condition
+from gitops_bg.views.conditions import Advised, demanded, json_of_condition
 from gitops_bg.views.words import age
 
 
@@ -59,6 +59,11 @@ class Row:
         return AppKey(self.namespace, self.name)
 
     @property
+    def advised(self) -> Advised:
+        """What its advice is about."""
+        return Advised(self.key, self.environment)
+
+    @property
     def called(self) -> str:
         """What it is, in a list of apps and groups."""
         return f"app of {self.group}" if self.group else "app"
@@ -92,7 +97,7 @@ class Row:
         """Return the row for programs."""
         from gitops_bg.spec.codec import to_json
 
-        demands = [json_of_condition(each, self.key) for each in self.demands]
+        demands = [json_of_condition(each, self.advised) for each in self.demands]
         return {"kind": "app", **to_json(self), "demands": demands}
 
 
@@ -161,6 +166,11 @@ class GroupRow:
     def key(self) -> GroupKey:
         """The group of the row."""
         return GroupKey(self.namespace, self.name)
+
+    @property
+    def advised(self) -> Advised:
+        """What its advice is about."""
+        return Advised(self.key)
 
     @property
     def called(self) -> str:

@@ -59,7 +59,7 @@ def _who_acts(meanings: Meanings, subject: str) -> str:
     for (kind, reason), meaning in sorted(meanings.items()):
         if meaning is CALM or (kind in OF_THE_PHASE and kind != READY):
             continue
-        word, command = "any other" if reason == ANY else f"`{reason}`", f"`{meaning.of(subject).command}`"
+        word, command = "any other" if reason == ANY else f"`{reason}`", f"`{meaning.of(subject, 'BRANCH').command}`"
         lines.append(f"| `{kind}` | {word} | {meaning.traffic} | {meaning.who} | {meaning.what} | {command} |")
     return "\n".join(lines) + "\n"
 

@@ -13,7 +13,7 @@ from gitops_bg.cli.output import literal
 from gitops_bg.cli.views.listing import Column, Line, Listing, facts, paragraph
 from gitops_bg.core.model.conditions import Condition
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.views.conditions import advice_lines
+from gitops_bg.views.conditions import Advised, advice_lines
 from gitops_bg.views.rows import AnyRow, Row, tells_branches
 from gitops_bg.views.words import style_of, without_repeated_reason
 
@@ -46,7 +46,7 @@ _MOST_NAMED = 3
 def list_of(rows: Iterable[AnyRow], now: datetime, *, wide: bool = False) -> Group:
     """Return the rows as a table, followed by what somebody has to do; ``wide``: with all that is known of each."""
     shown = tuple(rows)
-    together = drawn_together((row.key, row.demands) for row in shown)
+    together = drawn_together((row.advised, row.demands) for row in shown)
     return Group(table_of(shown, now, wide=wide), *(part for group in together for part in ("", group)))
 
 
@@ -64,20 +64,21 @@ def table_of(rows: Iterable[AnyRow], now: datetime, *, wide: bool = False) -> Li
     return Listing(columns, (_line(row, columns, now) for row in shown), wide=wide)
 
 
-def drawn(condition: Condition, app: "AppKey | GroupKey", indent: int = 0, told: str = "", answered: str = "") -> Group:
+def drawn(condition: Condition, of: Advised, indent: int = 0, told: str = "", answered: str = "") -> Group:
     """Return a condition with its meaning, for people, so many columns from the margin; without what was ``told`` of
     its message just before, and without the command that is ``answered`` here.
     """
     message = without_repeated_reason(condition.message, (told,))
-    return Group(paragraph(_headline(condition, message), indent), _rows(condition, (app,), indent + 2, answered))
+    return Group(paragraph(_headline(condition, message), indent), _rows(condition, (of,), indent + 2, answered))
 
 
-def drawn_together(conditions: "Iterable[tuple[AppKey | GroupKey, tuple[Condition, ...]]]") -> Iterator[Group]:
+def drawn_together(conditions: Iterable[tuple[Advised, tuple[Condition, ...]]]) -> Iterator[Group]:
     """Yield what somebody has to do about many apps and groups: each kind of problem once, with the reason of each."""
-    found: dict[tuple[type, str, str], dict[str, list[tuple[AppKey | GroupKey, Condition]]]] = {}
+    found: dict[tuple[type, str, str], dict[str, list[tuple[Advised, Condition]]]] = {}
     for app, demands_of_app in conditions:
         for one in demands_of_app:
-            found.setdefault((type(app), one.type, one.reason), {}).setdefault(one.message, []).append((app, one))
+            alike = found.setdefault((type(app.subject), one.type, one.reason), {})
+            alike.setdefault(one.message, []).append((app, one))
     for reasons in found.values():
         headlines = (_of_apps(message, troubled) for message, troubled in reasons.items())
         apps = tuple(app for troubled in reasons.values() for app, _ in troubled)
@@ -102,8 +103,8 @@ def _cell(row: AnyRow, title: str, text: str) -> Text:
     return literal(text, styles.get(title, "")) if text else Text("-")
 
 
-def _of_apps(message: str, troubled: "list[tuple[AppKey | GroupKey, Condition]]") -> RenderableType:
-    where = literal(f"{_named([app for app, _ in troubled])}: ", "bold")
+def _of_apps(message: str, troubled: list[tuple[Advised, Condition]]) -> RenderableType:
+    where = literal(f"{_named([app.subject for app, _ in troubled])}: ", "bold")
     return paragraph(Text.assemble(where, _headline(troubled[0][1], message)))
 
 
@@ -117,6 +118,6 @@ def _headline(condition: Condition, message: str) -> Text:
     return literal(f"{condition.type}={status}" + (f": {message}" if message else ""), "yellow")
 
 
-def _rows(condition: Condition, apps: "Sequence[AppKey | GroupKey]", indent: int, answered: str = "") -> Listing:
+def _rows(condition: Condition, apps: Sequence[Advised], indent: int, answered: str = "") -> Listing:
     lines = (each for each in advice_lines(condition, apps) if each[1] != answered)
     return facts(((literal(title, "dim"), literal(text, style)) for title, text, style in lines), indent)

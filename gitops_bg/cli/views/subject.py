@@ -33,7 +33,7 @@ _STAGES = {VersionStage.ACTIVE: "green", VersionStage.CANDIDATE: "cyan", Version
 
 def picture_of(app_view: AppView, now: datetime, parts: Parts = NO_PARTS, *, wide: bool = False) -> Group:
     """Return the app as it was read; ages and countdowns count from ``now``. ``wide``: with what runs behind."""
-    demands = (drawn(each, app_view.row.key, told=app_view.row.message) for each in app_view.row.demands)
+    demands = (drawn(each, app_view.row.advised, told=app_view.row.message) for each in app_view.row.demands)
     return Group(
         _header(app_view),
         *demands,
@@ -135,13 +135,13 @@ def _parts(
         yield indented(pull_sentence(found.pull))
     told = tuple(troubles(found.conditions, table_of(found.subject)))
     for condition in told:
-        yield drawn(condition, found.subject, 2, answered=f"gitops-bg explain {found.subject}")
+        yield drawn(condition, found.advised, 2, answered=f"gitops-bg explain {found.subject}")
     messages = tuple(condition.message for condition in told)
     yield from statement_lines(found.told, found.name, 2, messages)
     yield from versions
     if found.gates:
         yield indented(found.before_gates)
-        lines = (line for condition in told for line in advice_lines(condition, (found.subject,)))
+        lines = (line for condition in told for line in advice_lines(condition, (found.advised,)))
         commands = tuple(text for title, text, _ in lines if title == "by")
         yield gate_table(
             (_shown(each, messages, commands, outlook is None) for each in found.gates), found.now, indent=2

@@ -314,7 +314,7 @@ def main_away(world: World) -> str:
 # --- what several conditions, and each phase, mean ---
 
 TREE, GO_BACK = "gitops-bg tree {app}", "gitops-bg rollback {app}"
-MERGE = "git merge --no-ff origin/gitops-bg/promote/{app}"
+MERGE = "git merge --no-ff origin/{branch}"
 """Commands that help."""
 UNTIL_WRITTEN = "stays as it is until the write goes through"
 COMES_UP = Meaning(STAYS, Who.NOBODY, "wait: its pods come up", TREE)

@@ -79,7 +79,7 @@ _EXPLAIN = "gitops-bg explain {app}"
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """What one condition means. ``traffic``: where requests go now. ``who`` must do ``what``; ``command`` helps, with
-    NAMESPACE/NAME for ``{app}``.
+    NAMESPACE/NAME for ``{app}``, and its promotion branch for ``{branch}``.
     """
 
     traffic: str
@@ -87,9 +87,9 @@ class Meaning:
     what: str
     command: str = _EXPLAIN
 
-    def of(self, app: object) -> "Meaning":
-        """Return the meaning for one app, or release group: what says NAMESPACE/NAME."""
-        return Meaning(self.traffic, self.who, self.what, self.command.replace("{app}", str(app)))
+    def of(self, app: object, branch: str) -> "Meaning":
+        """Return the meaning for one app, or release group: what says NAMESPACE/NAME, and its promotion branch."""
+        return replace(self, command=self.command.replace("{app}", str(app)).replace("{branch}", branch))
 
     @property
     def asks(self) -> bool:

@@ -63,7 +63,7 @@ class AppPage:
     def asked(self) -> tuple[Meaning, ...]:
         """Who must do what."""
         row = self.view.row
-        return tuple(asked_of_people(row.phase, row.demands, row.key))
+        return tuple(asked_of_people(row.phase, row.demands, row.advised))
 
     @property
     def demands(self) -> tuple[Condition, ...]:
@@ -179,7 +179,7 @@ class GroupPage:
     def asked(self) -> tuple[Meaning, ...]:
         """Who must do what."""
         row = self.row
-        return tuple(asked_of_people(row.phase, row.demands, row.key))
+        return tuple(asked_of_people(row.phase, row.demands, row.advised))
 
     @property
     def pull(self) -> PullRequest | None:

@@ -252,7 +252,7 @@ def _listed(row: AnyRow, status: Status | GroupStatus, message: str, more: Itera
             ShownGate(each.kind, each.reason or "", moment(each.until)) for each in status.gates or () if not each.open
         ),
         changed_at=max(filter(None, changes), default=None),
-        asked=tuple(asked_of_people(row.phase, row.demands, row.key)),
+        asked=tuple(asked_of_people(row.phase, row.demands, row.advised)),
         text="\n".join((str(row.key), row.phase, message, *more)).lower(),
     )
 

@@ -192,7 +192,7 @@ SAID = {
 
 def wrong(meaning: Meaning, verbs: set[str]) -> Iterator[str]:
     """What is wrong with a row."""
-    named = meaning.of(AppKey("shop", "web"))
+    named = meaning.of(AppKey("shop", "web"), "gitops-bg/promote/shop/web")
     if not (named.traffic and named.who and named.what):
         yield "it does not say all"
     if "{" in named.command or max(len(named.traffic), len(named.command)) > WIDEST:
@@ -272,7 +272,7 @@ def test_a_list_shows_the_demands_of_every_phase(name: str) -> None:
 
 
 def test_a_meaning_names_the_app_in_its_command() -> None:
-    meaning = Meaning("stays", Who.NOBODY, "wait", "gitops-bg explain {app}").of(AppKey("shop", "web"))
+    meaning = Meaning("stays", Who.NOBODY, "wait", "gitops-bg explain {app}").of(AppKey("shop", "web"), "")
     assert meaning.command == "gitops-bg explain shop/web"
     assert not meaning.asks
 

@@ -10,7 +10,7 @@ from gitops_bg.core.model.conditions import Condition, Meanings
 from gitops_bg.core.model.version import AppKey, GroupKey
 from gitops_bg.core.status.conditions import MEANINGS
 from gitops_bg.core.status.groups import GROUP_MEANINGS
-from gitops_bg.views.conditions import json_of_condition
+from gitops_bg.views.conditions import Advised, asked_of_people, json_of_condition
 from tests.integration.cli.conftest import Cli
 from tests.support.scenario import App
 
@@ -27,24 +27,31 @@ def in_80_columns(*renderables: RenderableType) -> list[str]:
 
 
 def test_a_condition_is_drawn_with_its_meaning_in_80_columns() -> None:
-    lines = in_80_columns(drawn(DIVERGED, WEB))
+    lines = in_80_columns(drawn(DIVERGED, Advised(WEB)))
     assert lines[0].startswith("Diverged=True: live traffic was rolled back before Git: 5xx")
     assert "  traffic  goes where the rollback sent it; primary.yaml does not say so" in "\n".join(lines)
     assert any("who promotes this app: merge the promotion branch" in line for line in lines)
     assert lines[-1].split() == ["by", "git", "merge", "--no-ff", "origin/gitops-bg/promote/shop/web"]
 
 
+def test_advice_names_the_promotion_branch_of_the_environment() -> None:
+    in_prod, command = Advised(WEB, "prod"), "git merge --no-ff origin/gitops-bg/promote-in/prod/shop/web"
+    assert command in " ".join(" ".join(in_80_columns(drawn(DIVERGED, in_prod))).split())
+    assert json_of_condition(DIVERGED, in_prod)["command"] == command
+    assert [each.command for each in asked_of_people("Degraded", [DIVERGED], in_prod)] == [command]
+
+
 @pytest.mark.parametrize(("subject", "table"), [(WEB, MEANINGS), (GroupKey("shop", "store"), GROUP_MEANINGS)])
 def test_no_meaning_is_wider_than_80_columns(subject: AppKey | GroupKey, table: Meanings) -> None:
     for kind, reason in table:
-        lines = in_80_columns(drawn(Condition(kind, True, reason or "Other", "why"), subject))
+        lines = in_80_columns(drawn(Condition(kind, True, reason or "Other", "why"), Advised(subject)))
         assert max(map(len, lines)) <= 80, (kind, reason)
         assert len(lines) <= 6, (kind, reason)
 
 
 def test_many_apps_with_the_same_trouble_are_one_paragraph() -> None:
     apps = [AppKey("shop", name) for name in ("api", "cart", "search", "web", "mail")]
-    lines = in_80_columns(*drawn_together((app, (AWAY,)) for app in apps))
+    lines = in_80_columns(*drawn_together((Advised(app), (AWAY,)) for app in apps))
     assert lines[0].startswith("shop/api, shop/cart, shop/search and 2 more: GitReachable=False: no route")
     assert sum("traffic" in line for line in lines) == 1
 
@@ -52,7 +59,7 @@ def test_many_apps_with_the_same_trouble_are_one_paragraph() -> None:
 def test_apps_with_different_reasons_keep_them_and_each_its_command() -> None:
     refused = [Condition("OnHold", True, "Hold", reason) for reason in ("rolled back: 5xx", "aborted: slow")]
     lines = in_80_columns(
-        *drawn_together((AppKey("shop", name), (one,)) for name, one in zip("ab", refused, strict=True))
+        *drawn_together((Advised(AppKey("shop", name)), (one,)) for name, one in zip("ab", refused, strict=True))
     )
     assert lines[:2] == ["shop/a: OnHold=True: rolled back: 5xx", "shop/b: OnHold=True: aborted: slow"]
     assert sum("traffic" in line for line in lines) == 1
@@ -60,14 +67,14 @@ def test_apps_with_different_reasons_keep_them_and_each_its_command() -> None:
 
 
 def test_what_was_just_said_is_not_said_again() -> None:
-    assert in_80_columns(drawn(AWAY, WEB, told=AWAY.message))[0] == "GitReachable=False"
+    assert in_80_columns(drawn(AWAY, Advised(WEB), told=AWAY.message))[0] == "GitReachable=False"
 
 
 def test_programs_get_the_meaning_beside_the_condition() -> None:
-    said = json_of_condition(AWAY, WEB)
+    said = json_of_condition(AWAY, Advised(WEB))
     assert (said["type"], said["reason"], said["who"]) == ("GitReachable", "Unreachable", "who runs the Git remote")
     assert said["command"] == "gitops-bg rollback shop/web --offline"
-    assert "traffic" not in json_of_condition(Condition("Available", True, "Serving", ""), WEB)
+    assert "traffic" not in json_of_condition(Condition("Available", True, "Serving", ""), Advised(WEB))
 
 
 def test_explain_get_and_status_say_it(cli: Cli, web: App) -> None:

@@ -213,6 +213,7 @@ def _explained(found: _Findings) -> Explained:
     stays = f"live traffic stays with {named} if this ends well:"
     return Explained(
         subject=found.facts.app,
+        environment=decision.environment,
         phase=decision.phase,
         active=live or "",
         coming=named if decision.gates else "",

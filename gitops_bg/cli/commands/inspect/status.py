@@ -28,7 +28,7 @@ from gitops_bg.core.model.decision import ASKS_PEOPLE
 from gitops_bg.core.model.spec import DeletionPolicy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.status import Status
-from gitops_bg.views.conditions import demanded, json_of_condition, live_conditions
+from gitops_bg.views.conditions import Advised, demanded, json_of_condition, live_conditions
 from gitops_bg.views.words import spoken
 
 _LOOK_EVERY = 0.5
@@ -65,6 +65,8 @@ class AppStanding:
     """The conditions that demand an action of somebody."""
     pull_request: str = ""
     """Number, address and state; empty where there is no pull request."""
+    environment: str = ""
+    """The environment that it is in; empty where its repository has none."""
 
     def ends(self, *, until_asked: bool) -> bool:
         """Return whether the wait ends."""
@@ -244,14 +246,16 @@ class StatePrinter:
             self._output.line(f"{found.phase}: {found.message}" if found.message else found.phase)
         if found.pull_request:
             self._output.line(f"  pull request {found.pull_request}")
+        of = Advised(self._app, found.environment)
         for each in found.demands if is_news else ():
-            self._output.show(drawn(each, self._app, 2, told=found.message))
+            self._output.show(drawn(each, of, 2, told=found.message))
 
     def _print_json(self, found: AppStanding) -> None:
         at = self._session.now.isoformat(timespec="seconds")
         said = {"app": str(self._app), "phase": found.phase, "message": found.message, "code": found.code, "at": at}
         said |= {"pullRequest": found.pull_request} if found.pull_request else {}
-        self._output.data_line(said | {"demands": [json_of_condition(each, self._app) for each in found.demands]})
+        of = Advised(self._app, found.environment)
+        self._output.data_line(said | {"demands": [json_of_condition(each, of) for each in found.demands]})
 
 
 def standing_of(app: AppKey, body: Mapping[str, Any]) -> AppStanding:
@@ -259,8 +263,11 @@ def standing_of(app: AppKey, body: Mapping[str, Any]) -> AppStanding:
     status = body.get("status") or {}
     phase = status.get("phase", "Unknown")
     asked = tuple(demanded(app, live_conditions(body)))
-    pull = Status.read(status).pull_request
-    return AppStanding(phase, status.get("message", ""), _code(phase, status), asked, str(pull) if pull else "")
+    read = Status.read(status)
+    pull = str(read.pull_request or "")
+    return AppStanding(
+        phase, status.get("message", ""), _code(phase, status), asked, pull, environment=read.environment or ""
+    )
 
 
 def is_to_end(body: Mapping[str, Any]) -> bool:
