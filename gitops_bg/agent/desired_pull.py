@@ -4,32 +4,42 @@ Title, text and status follow the head of the branch. What people put there is t
 its own, so that closing it refuses nothing that the agent offered before; the agent merges none of it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from gitops_bg.agent.desired.environments import Entering
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.groups.leaving import OfferedGroup
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.core.checks.entering import held_here
 from gitops_bg.core.checks.gates import offered_alone
 from gitops_bg.core.checks.git import is_held_by_closing, is_superseded_in_place, is_way_back
 from gitops_bg.core.checks.policy_facts import awaits_promotion
 from gitops_bg.core.checks.policy_judge import asked_of_people
+from gitops_bg.core.checks.policy_rules import length
+from gitops_bg.core.checks.release_choice import missing_proof, moment
+from gitops_bg.core.environments.proven import EnvironmentInput, KnownRelease
+from gitops_bg.core.foreign_json import tag_of
 from gitops_bg.core.groups.forecast import proposal_of
 from gitops_bg.core.groups.record import GroupDecision
-from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion
-from gitops_bg.core.model.decision import Decision, GateResult
-from gitops_bg.core.model.journal import PullState, offer_of, offer_of_branch
+from gitops_bg.core.model.actions import CommitPrimary, EnterRelease, OfferPromotion, WithdrawPromotion, WithdrawRelease
+from gitops_bg.core.model.decision import Decision, GateKind, GateResult
+from gitops_bg.core.model.journal import PullState, offer_of, offer_of_branch, offer_of_release
 from gitops_bg.core.model.main import away
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.spec import PromoteVia
-from gitops_bg.core.model.version import Source, Version
+from gitops_bg.core.model.version import EntryKey, Source, Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
 from gitops_bg.forge.asking import Asks
-from gitops_bg.forge.offer import Content, DesiredPull, GroupOffer, Offer, Side
+from gitops_bg.forge.offer import Content, DesiredPull, EntryOffer, GroupOffer, Offer, ReleaseAt, ReleaseSide, Side
 from gitops_bg.spec.app.primary import ConfigurationChange, configuration_changes
+from gitops_bg.spec.environments.release import Release, canonical_text
 from gitops_bg.spec.manifests.configuration import find
+from gitops_bg.spec.manifests.differences import differences
+from gitops_bg.spec.manifests.target import template_of
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _ON_THE_BRANCH = (OfferPromotion, WithdrawPromotion, CommitPrimary)
@@ -52,6 +62,83 @@ def desired_pull_of(
         return None
     world = facts.world(now).with_record(decision.record)
     return replace(_desired(facts, decision, world, cluster, base), looks=facts.desired.looks, asks=_asks(world))
+
+
+def desired_entry_of(
+    facts: Facts, decision: Decision, entering: Entering | None, now: datetime, cluster: str, base: str
+) -> DesiredPull | None:
+    """Return the wish of the branch that asks for a release in the app's environment; None if nothing can be concluded,
+    or the app is in none that takes releases in.
+    """
+    environment = facts.desired.environment
+    is_known = facts.desired.main.moves and facts.desired.seen and not decision.silent
+    if not is_known or environment is None or not environment.formers:
+        return None
+    looks, git = facts.desired.looks, facts.observed.git
+    is_pending = any(isinstance(action, EnterRelease | WithdrawRelease) for action in decision.actions)
+    if is_pending or (environment.offered is None and away(git)):
+        return DesiredPull(settled=False, looks=looks)
+    here = environment.entered.id.digest if environment.entered is not None else ""
+    if environment.offered is None or entering is None or entering.release.id.digest == here:
+        return DesiredPull(looks=looks)
+    world = facts.world(now).with_record(decision.record)
+    return DesiredPull(_entry_offer(facts, world, environment, entering, cluster, base), looks=looks)
+
+
+def _entry_offer(
+    facts: Facts, world: World, environment: EnvironmentInput, entering: Entering, cluster: str, base: str
+) -> EntryOffer:
+    to, key = entering.release, EntryKey(facts.app, environment.name)
+    known = KnownRelease(to.id, to.id.commit)
+    held = dict((*environment.held, *held_here(world)))
+    proof = () if entering.by.by_person else missing_proof(environment, known)
+    refused = held.get(to.id.digest, "") or next(map(str, entering.problems), "")
+    now, workload = entering.now, facts.config.workload
+    return EntryOffer(
+        entry=key,
+        cluster=cluster,
+        id=offer_of_release(to.id),
+        branch=promotion_branch(key),
+        base=base,
+        head=entering.head,
+        since=to.snapshot.source.date or _LONG_AGO,
+        to=_release_side(to),
+        before=_release_side(now) if now is not None else None,
+        gates=(GateResult(GateKind.POLICY, False, f"it is to be proven in {'; '.join(proof)}"),) if proof else (),
+        refused=f"{to.id.name} is on hold: {refused}" if to.id.digest in held else refused,
+        asked_by=entering.by.name if entering.by.by_person else "",
+        where=tuple(_way(environment, known)),
+        changes=tuple(_between(now, to)) if now is not None else (),
+        result=tuple(_lines(workload.value, entering.workload)) if workload is not None and entering.workload else (),
+    )
+
+
+def _release_side(release: Release) -> ReleaseSide:
+    template = canonical_text(template_of(release.target))
+    return ReleaseSide(f"{tag_of(template) or 'release'} ({release.id.name})", release.snapshot.source, template)
+
+
+def _between(before: Release, after: Release) -> Iterator[str]:
+    yield from _lines(before.target, after.target)
+    yield from map(str, configuration_changes(before.configuration, after.configuration))
+
+
+def _lines(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    return (line for each in differences(before, after) for line in each.lines)
+
+
+def _way(environment: EnvironmentInput, release: KnownRelease) -> Iterator[ReleaseAt]:
+    """Yield where a release serves on its way here, as the ledgers say."""
+    for former in environment.formers:
+        for each in former.clusters:
+            serves = each.serves.name if each.serves is not None and not each.trouble else ""
+            since = f"since {moment(each.since)}" if serves and each.since else ""
+            proofs = [proof for proof in each.proven if proof.is_of(release.id.digest, release.commit)]
+            longest = max(proofs, key=lambda proof: proof.seconds, default=None)
+            proven = f"{release.id.name} is proven since {moment(longest.at)}" if longest is not None else ""
+            if longest is not None and longest.seconds:
+                proven += f", for {length(timedelta(seconds=longest.seconds))}"
+            yield ReleaseAt(former.name, each.cluster, serves, each.trouble or "; ".join(filter(None, (since, proven))))
 
 
 def _desired_of_group(
@@ -148,10 +235,9 @@ def _described(facts: Facts, world: World, branch: PromotionBranch, content: Con
 
 def awaits_poll(facts: Facts) -> bool:
     """Return whether a closing waits for the first look at main that begins after it was seen."""
-    pull = facts.observed.git.pull
-    if pull is None or pull.seen_at is None or pull.state is not PullState.CLOSED:
-        return False
-    return not pull.seen_at.is_over(facts.desired.looks)
+    git = facts.observed.git
+    closed = (each.seen_at for each in (git.pull, git.entry_pull) if each and each.state is PullState.CLOSED)
+    return any(seen_at is not None and not seen_at.is_over(facts.desired.looks) for seen_at in closed)
 
 
 def _is_offered_by_us(world: World, version: Version) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.desired_pull import awaits_poll, desired_pull_of
+from gitops_bg.agent.desired_pull import awaits_poll, desired_entry_of, desired_pull_of
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.reconcile.facts import Facts
@@ -22,7 +22,7 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.journal import AwaitsPoll, PullView, awaited
-from gitops_bg.core.model.version import AppKey, AppOrGroup
+from gitops_bg.core.model.version import AppKey, AppOrGroup, EntryKey, PullSubject
 from gitops_bg.forge import connect
 from gitops_bg.forge.adapters.rest_forge import RestForge
 from gitops_bg.forge.asking import ForgeAnswer
@@ -80,9 +80,11 @@ class ForgeThread(BackgroundThread):
     def __init__(self, wiring: Wiring) -> None:
         super().__init__("forge", wiring.crashed)
         self._wiring = wiring
-        self._all_desired: dict[AppOrGroup, DesiredPull] = {}
-        self._news: dict[AppOrGroup, DesiredPull] = {}
+        self._all_desired: dict[PullSubject, DesiredPull] = {}
+        self._news: dict[PullSubject, DesiredPull] = {}
         """Those of them that the worker does not have yet."""
+        self._entries: dict[AppKey, EntryKey] = {}
+        """The apps that take releases in, each with what asks for them."""
         self._due: datetime | None = None
         self._look = self._forgotten = False
         self._wanted: ForgeSettings | None = None
@@ -102,9 +104,37 @@ class ForgeThread(BackgroundThread):
             desired = desired_pull_of(facts, decision, now, wiring.cluster, wiring.base)
             if desired is not None:
                 self.set_desired(facts.subject, desired)
+            if isinstance(facts, Facts) and isinstance(decision, Decision):
+                self._update_entry(facts, decision, now)
+
+    def _update_entry(self, facts: Facts, decision: Decision, now: datetime) -> None:
+        """Take over what the branch of the app wants that asks for a release in its environment."""
+        wiring, app = self._wiring, facts.app
+        before, environment = self._entries.get(app), facts.desired.environment
+        if before is not None and (environment is None or before.environment != environment.name):
+            self._forget_entry(app)
+        if environment is None or not environment.formers:
+            return
+        entering = wiring.catalog.environments.entering(
+            app, facts.desired.commit, facts.desired.tree, facts.config.release
+        )
+        desired = desired_entry_of(facts, decision, entering, now, wiring.cluster, wiring.base)
+        if desired is not None:
+            key = self._entries[app] = EntryKey(app, environment.name)
+            self._set_desired(key, desired)
 
     def set_desired(self, app: AppOrGroup, desired: DesiredPull | None) -> None:
         """Set what the newest look at an app wants, replacing older wishes; None: the app is gone."""
+        if desired is None and isinstance(app, AppKey):
+            self._forget_entry(app)
+        self._set_desired(app, desired)
+
+    def _forget_entry(self, app: AppKey) -> None:
+        key = self._entries.pop(app, None)
+        if key is not None:
+            self._set_desired(key, None)
+
+    def _set_desired(self, app: PullSubject, desired: DesiredPull | None) -> None:
         wanted = desired or DesiredPull()
         with self._changed:
             if self._all_desired.get(app) == wanted:
@@ -134,7 +164,7 @@ class ForgeThread(BackgroundThread):
                 self._due = None
                 self._changed.notify_all()
 
-    def view(self, app: AppOrGroup) -> PullView | None:
+    def view(self, app: PullSubject) -> PullView | None:
         """Return the forge's view of an app; None if it was not asked, empty if there is none any more."""
         catalog = self._wiring.catalog
         if catalog.seen and catalog.reading.settings.forge is None:
@@ -221,7 +251,7 @@ class ForgeThread(BackgroundThread):
         if wanted is not None:
             self._connect(wanted, before)
         if self._trouble != before:
-            self._wiring.wake([app for app, desired in self._all_desired.items() if desired.needs_the_forge])
+            self._wake(app for app, desired in self._all_desired.items() if desired.needs_the_forge)
 
     def _connect(self, wanted: ForgeSettings, before: str) -> None:
         try:
@@ -257,25 +287,32 @@ class ForgeThread(BackgroundThread):
         if connection is not None:
             connection.close()
         if worker is not None:
-            self._wiring.wake(app for app, view in worker.view.items() if view != PullView())
+            self._wake(app for app, view in worker.view.items() if view != PullView())
 
     # --- what it reports -------------------------------------------------------------------------------------------
 
-    def _seen_now(self, app: AppOrGroup) -> AwaitsPoll:
+    def _seen_now(self, subject: PullSubject) -> AwaitsPoll:
         """Return the next look: what main has after that existed when this was seen, or is newer."""
-        seen_at = awaited(self._wiring.catalog.poll_count())
+        seen_at, app = awaited(self._wiring.catalog.poll_count()), _of(subject)
         if isinstance(app, AppKey):  # Groups are looked at after each look at main.
             self._wiring.catalog.waits_for_poll(app)
         self._wiring.poll_soon()
         return seen_at
 
-    def _publish(self, news: Mapping[AppOrGroup, PullView]) -> None:
-        self._wiring.wake(news)
+    def _publish(self, news: Mapping[PullSubject, PullView]) -> None:
+        self._wake(news)
+
+    def _wake(self, subjects: Iterable[PullSubject]) -> None:
+        self._wiring.wake(dict.fromkeys(map(_of, subjects)))
 
     def _measure(self) -> None:
         remaining = self._connection.remaining() if self._connection else None
         if remaining is not None:
             self._wiring.metrics.forge_remaining(remaining)
+
+
+def _of(subject: PullSubject) -> AppOrGroup:
+    return subject.app if isinstance(subject, EntryKey) else subject
 
 
 def connect_as(

@@ -61,6 +61,7 @@ from gitops_bg.core.transitions.adoption import settle_adoption
 from gitops_bg.core.transitions.decisions import (
     record_divergence,
     record_offer,
+    sync_entry_pull,
     sync_merge_metadata,
     sync_pull_request,
     track_extra_files,
@@ -97,6 +98,7 @@ READ: Steps = (
     step_of_app(subject.answer_requests),  # abort, rollback --offline
     answer_main,  # what main said since: retries, reverts of pushes
     sync_pull_request,  # somebody closed the pull request, or reopened it
+    sync_entry_pull,  # the same of the one that asks for a release
     sync_merge_metadata,  # who merged the version that serves, and who approved it
     step_of_app(analyses.process_results),  # what hooks and measurements say, and what follows
     choose_candidate,  # what the target names: register, supersede, cancel, retire

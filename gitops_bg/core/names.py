@@ -7,11 +7,10 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
-from gitops_bg.core.model.version import AppKey, AppOrGroup, ConfigurationRef, GroupKey, short
+from gitops_bg.core.model.version import AppKey, AppOrGroup, ConfigurationRef, EntryKey, GroupKey, PullSubject, short
 
 if TYPE_CHECKING:
     from gitops_bg.core.model.analysis import MeasurementId
-    from gitops_bg.core.model.version import AppOrGroup
 
 PROMOTION_PREFIX = "gitops-bg/promote/"
 """The prefix of promotion branches (DESIGN §3.2)."""
@@ -29,6 +28,8 @@ ENVIRONMENT_PROMOTION_PREFIX = "gitops-bg/promote-in/"
 prefix of apps: a namespace may be called as an environment, and Git has no branch below another.
 """
 PROMOTION_PREFIXES = (PROMOTION_PREFIX, GROUP_PROMOTION_PREFIX, ENVIRONMENT_PROMOTION_PREFIX)
+PULL_PREFIXES = (*PROMOTION_PREFIXES, ENTRY_PREFIX)
+"""Of all branches that have pull requests of the agent."""
 
 GROUP = "gitops-bg.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -83,15 +84,19 @@ LONGEST_BEFORE_RANDOM = LONGEST_NAME - len("-") - 5
 _END = re.compile(r"-v(?P<number>[1-9][0-9]*)-(?P<digest>[0-9a-f]{10})\Z")
 
 
-def promotion_branch(subject: AppOrGroup, environment: str = "") -> str:
+def promotion_branch(subject: PullSubject, environment: str = "") -> str:
     """Return the one branch that asks for a version of an app, in an environment where it is in one, or of a release
-    group; no two have the same.
+    group, or for a release in an environment; no two have the same.
 
     >>> promotion_branch(AppKey("shop", "store")), promotion_branch(GroupKey("shop", "store"))
     ('gitops-bg/promote/shop/store', 'gitops-bg/promote-groups/shop/store')
     >>> promotion_branch(AppKey("shop", "store"), "prod")
     'gitops-bg/promote-in/prod/shop/store'
+    >>> promotion_branch(EntryKey(AppKey("shop", "store"), "prod"))
+    'gitops-bg/enter/prod/shop/store'
     """
+    if isinstance(subject, EntryKey):
+        return entry_branch(subject.environment, subject.app)
     prefix = GROUP_PROMOTION_PREFIX if isinstance(subject, GroupKey) else PROMOTION_PREFIX
     if environment and not isinstance(subject, GroupKey):
         prefix = f"{ENVIRONMENT_PROMOTION_PREFIX}{environment}/"

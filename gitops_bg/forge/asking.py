@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.journal import PullState
-from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.model.version import PullSubject
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.known import ForgeKnowledge
 from gitops_bg.forge.port import Pull, Review
@@ -92,7 +92,7 @@ short delay.
 class ForgeQuestion:
     """One question."""
 
-    app: AppOrGroup
+    app: PullSubject
     pull: Pull | None = None
     """The pull request whose reviews are asked for; None: who merged ``commit``."""
     commit: str = ""
@@ -145,15 +145,15 @@ class Answers:
     def __init__(self, kind: str, known: ForgeKnowledge) -> None:
         self._kind = kind
         self._known = known
-        self._asks: dict[AppOrGroup, Asks] = {}
-        self._reads: dict[AppOrGroup, _Read] = {}
+        self._asks: dict[PullSubject, Asks] = {}
+        self._reads: dict[PullSubject, _Read] = {}
         self._merged: dict[str, _Answered] = {}
         self._ours: frozenset[str] = frozenset()
         self._look = self._forced = 0
-        self.heard: Mapping[AppOrGroup, ForgeAnswer] = {}
+        self.heard: Mapping[PullSubject, ForgeAnswer] = {}
         """By app; replaced as a whole, so that any thread may read it."""
 
-    def set_asks(self, app: AppOrGroup, asks: Asks) -> None:
+    def set_asks(self, app: PullSubject, asks: Asks) -> None:
         """Set what an app asks from now on."""
         if asks:
             self._asks[app] = asks
@@ -165,7 +165,7 @@ class Answers:
     def __bool__(self) -> bool:
         return bool(self._asks)
 
-    def listed(self, now: datetime) -> list[AppOrGroup]:
+    def listed(self, now: datetime) -> list[PullSubject]:
         """Note that the list of open pull requests was read. Return the apps with news."""
         self._look += 1
         wanted = {commit for asks in self._asks.values() for commit in asks.commits}
@@ -198,7 +198,7 @@ class Answers:
         for app in sorted(self._asks, key=promotion_branch):
             yield from (each for commit in self._asks[app].merges if (each := self._of_merge(app, commit, now)))
 
-    def _before_the_switch(self, app: AppOrGroup, now: datetime) -> ForgeQuestion | None:
+    def _before_the_switch(self, app: PullSubject, now: datetime) -> ForgeQuestion | None:
         asks = self._asks[app]
         for commit in dict.fromkeys(filter(None, (asks.promotion, *asks.mergers))):
             if self._is_to_ask(commit, now):
@@ -206,7 +206,7 @@ class Answers:
         pull = self._pull(app) if asks.reviews else None
         return ForgeQuestion(app, pull) if pull and self._is_to_read(app, pull, now) else None
 
-    def _of_merge(self, app: AppOrGroup, commit: str, now: datetime) -> ForgeQuestion | None:
+    def _of_merge(self, app: PullSubject, commit: str, now: datetime) -> ForgeQuestion | None:
         if self._is_to_ask(commit, now):
             return ForgeQuestion(app, commit=commit, urgent=False)
         merged = self._merged[commit].merged
@@ -218,7 +218,7 @@ class Answers:
         answered = self._merged.get(commit)
         return answered is None or (not answered.final and now >= answered.at + LOOK_AGAIN)
 
-    def _pull(self, app: AppOrGroup) -> Pull | None:
+    def _pull(self, app: PullSubject) -> Pull | None:
         """Return the pull request whose reviews count: that of the promotion, else the open one, else the last ended
         one.
         """
@@ -229,7 +229,7 @@ class Answers:
         ended = self._known.ended.get(branch)
         return self._known.open.get(branch) or (ended.pull if ended else None)
 
-    def _is_to_read(self, app: AppOrGroup, pull: Pull, now: datetime) -> bool:
+    def _is_to_read(self, app: PullSubject, pull: Pull, now: datetime) -> bool:
         read = self._reads.get(app)
         if read is None or read.pull.number != pull.number or read.pull.updated_at < pull.updated_at:
             return True
@@ -269,13 +269,13 @@ class Answers:
         answered = self._merged.get(commit)
         return answered is not None and answered.final
 
-    def _publish(self, app: AppOrGroup, now: datetime) -> bool:
+    def _publish(self, app: PullSubject, now: datetime) -> bool:
         """Publish what is known of an app; return whether it is news."""
         before, heard = self.heard.get(app), self._answer_of(app, now)
         self.heard = {**self.heard, app: heard}
         return not heard.says_the_same(before)
 
-    def _answer_of(self, app: AppOrGroup, now: datetime) -> ForgeAnswer:
+    def _answer_of(self, app: PullSubject, now: datetime) -> ForgeAnswer:
         read, asks = self._reads.get(app), self._asks[app]
         merged = {
             commit: self._merged[commit].merged for commit in asks.commits if self._commit_is_answered(commit, asks)
@@ -283,7 +283,7 @@ class Answers:
         reviews = read.reviews if read else self._nobody_s(app)
         return ForgeAnswer(self._kind, now, read.pull if read else None, reviews, merged, self._ours)
 
-    def _nobody_s(self, app: AppOrGroup) -> tuple[Review, ...] | None:
+    def _nobody_s(self, app: PullSubject) -> tuple[Review, ...] | None:
         """Return no reviews if there is no pull request; None while that is unknown."""
         promotion = self._asks[app].promotion
         is_known = self._known.listed_once and (not promotion or self._is_answered(promotion))

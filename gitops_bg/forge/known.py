@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.journal import AwaitsPoll, PullState
-from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.model.version import PullSubject
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.port import CheckStatus, Pull
 
@@ -103,7 +103,7 @@ class ForgeKnowledge:
     """The cluster of this agent."""
     base: str = ""
     """The branch that promotions are merged into: main; empty where that is not known."""
-    branch_of: Callable[[AppOrGroup], str] = promotion_branch
+    branch_of: Callable[[PullSubject], str] = promotion_branch
     """The promotion branch of an app or a group."""
     listed_once: bool = False
     open: dict[str, Pull] = field(default_factory=dict)

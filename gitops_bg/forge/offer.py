@@ -13,7 +13,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.forecast import Proposal
 from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.journal import NO_LOOKS, AwaitsPoll, PollCount, PullRequest, PullState, PullView
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, Source
+from gitops_bg.core.model.version import AppKey, EntryKey, GroupKey, PullSubject, Source
 from gitops_bg.forge.asking import NO_ASKS, Asks
 from gitops_bg.forge.known import ForgeKnowledge, marker_in
 from gitops_bg.forge.port import Review, ReviewVerdict, User
@@ -106,7 +106,66 @@ class GroupOffer:
         return self.group
 
 
-AnyOffer = Offer | GroupOffer
+@dataclass(frozen=True, slots=True)
+class ReleaseSide:
+    """One of the two releases."""
+
+    name: str
+    """Its tag and its name: 2.5.0 (r12)."""
+    source: Source
+    template: str
+    """Canonical JSON of its pod template."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseAt:
+    """What one cluster of an environment says of the release on its way."""
+
+    environment: str
+    cluster: str
+    serves: str
+    """The name of the release that serves there; empty where none does, or nobody can tell."""
+    said: str
+    """Since when it serves, and for how long it is proven there."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryOffer:
+    """What the branch offers that asks for a release in an environment. Its fields are as in `Offer`."""
+
+    entry: EntryKey
+    cluster: str
+    id: str
+    """``core.model.journal.offer_of_release``."""
+    branch: str
+    base: str
+    head: str
+    since: datetime
+    """When the release was made: nobody refused it before."""
+    to: ReleaseSide
+    before: ReleaseSide | None = None
+    """The release that is here."""
+    gates: tuple[GateResult, ...] = ()
+    refused: str = ""
+    asked_by: str = ""
+    """Who asks for it, where no agent does."""
+    where: tuple[ReleaseAt, ...] = ()
+    """Where it serves on its way, in the order of the environments."""
+    changes: tuple[str, ...] = ()
+    """The differences of the releases, one line each."""
+    result: tuple[str, ...] = ()
+    """And of what they make in this environment, with its overlay."""
+    merge: bool = False
+    """The agent merges none: people are to let it in."""
+    only_status: bool = False
+
+    @property
+    def subject(self) -> EntryKey:
+        """Whose it is."""
+        return self.entry
+
+
+AnyOffer = Offer | GroupOffer | EntryOffer
 
 
 def context_of(cluster: str) -> str:
@@ -247,12 +306,12 @@ _ROUNDED = (1000, 500, 200, 100, 50, 20, 10)
 
 
 def views(
-    all_desired: Mapping[AppOrGroup, DesiredPull],
+    all_desired: Mapping[PullSubject, DesiredPull],
     known: ForgeKnowledge,
-    queued: Mapping[AppOrGroup, int],
+    queued: Mapping[PullSubject, int],
     troubles: Mapping[str, str],
     most: int,
-) -> Iterator[tuple[AppOrGroup, PullView]]:
+) -> Iterator[tuple[PullSubject, PullView]]:
     """Yield the view of each app of which something is known; other apps keep theirs. ``troubles``: by branch."""
     for app, desired in all_desired.items():
         branch = known.branch_of(app)

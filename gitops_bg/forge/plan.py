@@ -16,7 +16,7 @@ from gitops_bg.core.backoff import delay
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.core.model.journal import PullState
-from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.model.version import PullSubject
 from gitops_bg.forge.known import ForgeKnowledge, Marker, marker_in
 from gitops_bg.forge.offer import AnyOffer, Content, DesiredPull, Offer, PullSettings
 from gitops_bg.forge.port import CheckState, CheckStatus, ForgeLimits, NotOnForge, Pull, PullRequestDraft
@@ -26,7 +26,7 @@ BETWEEN_EDITS = timedelta(seconds=30)
 """The shortest time between two edits of a body."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
-Render = Callable[[AppOrGroup, AnyOffer], Wanted]
+Render = Callable[[PullSubject, AnyOffer], Wanted]
 
 
 class StepKind(IntEnum):
@@ -45,7 +45,7 @@ class ForgeStep:
     """One write."""
 
     kind: StepKind
-    app: AppOrGroup
+    app: PullSubject
     branch: str
     since: datetime
     """The age of its offer."""
@@ -76,12 +76,12 @@ class ForgePlan:
     steps: tuple[ForgeStep, ...] = ()
     missing: Mapping[str, datetime] = field(default_factory=dict)
     """The branches whose last ended pull request was not looked up yet, with the ages of their offers."""
-    queued: Mapping[AppOrGroup, int] = field(default_factory=dict)
+    queued: Mapping[PullSubject, int] = field(default_factory=dict)
     """The apps beyond ``maxOpenPullRequests``, by their place."""
 
 
 def plan(
-    all_desired: Mapping[AppOrGroup, DesiredPull],
+    all_desired: Mapping[PullSubject, DesiredPull],
     known: ForgeKnowledge,
     settings: PullSettings,
     limits: ForgeLimits,
@@ -107,12 +107,12 @@ class _Planner:
         self._limits = limits
         self._render = render
         self._now = now
-        self._new: list[tuple[datetime, AppOrGroup, AnyOffer]] = []
+        self._new: list[tuple[datetime, PullSubject, AnyOffer]] = []
         self.steps: list[ForgeStep] = []
         self.missing: dict[str, datetime] = {}
-        self.queued: dict[AppOrGroup, int] = {}
+        self.queued: dict[PullSubject, int] = {}
 
-    def plan(self, app: AppOrGroup, desired: DesiredPull) -> None:
+    def plan(self, app: PullSubject, desired: DesiredPull) -> None:
         """Look at what one app wants."""
         if desired.declined or not desired.settled:
             return
@@ -148,7 +148,7 @@ class _Planner:
             return ended.seen_at.is_over(desired.looks)
         return not self._known.is_no(offer.branch, offer.id)
 
-    def _differences(self, app: AppOrGroup, offer: AnyOffer, pull: Pull) -> Iterator[ForgeStep]:
+    def _differences(self, app: PullSubject, offer: AnyOffer, pull: Pull) -> Iterator[ForgeStep]:
         made, marker = self._render(app, offer), marker_in(pull.body)
         if self._known.statuses.get(offer.head) != made.status:
             yield ForgeStep(StepKind.STATUS, app, offer.branch, offer.since, self._now, status=made.status)
@@ -172,7 +172,7 @@ class _Planner:
         is_this = (pull.head, pull.base) == (offer.head, offer.base)
         return is_said and made.status.state is CheckState.SUCCESS and is_this and not pull.is_draft
 
-    def _farewell(self, app: AppOrGroup) -> Iterator[ForgeStep]:
+    def _farewell(self, app: PullSubject) -> Iterator[ForgeStep]:
         """Say in a pull request of ours that it is no longer wanted, and close it."""
         branch = self._known.branch_of(app)
         ended = self._known.ended.get(branch)
@@ -186,10 +186,10 @@ class _Planner:
         elif pull.state is PullState.OPEN:
             yield ForgeStep(StepKind.CLOSE, app, branch, _LONG_AGO, self._now, pull=pull)
 
-    def _is_mine(self, app: AppOrGroup, marker: Marker) -> bool:
+    def _is_mine(self, app: PullSubject, marker: Marker) -> bool:
         return marker.app == str(app) and marker.cluster == self._known.cluster
 
-    def _edit(self, app: AppOrGroup, since: datetime, pull: Pull, draft: PullRequestDraft) -> ForgeStep:
+    def _edit(self, app: PullSubject, since: datetime, pull: Pull, draft: PullRequestDraft) -> ForgeStep:
         last = self._known.written.get(pull.branch)
         due = max(self._now, last + BETWEEN_EDITS) if last else self._now
         return ForgeStep(StepKind.BODY, app, pull.branch, since, due, draft=draft, pull=pull)
@@ -218,9 +218,9 @@ def _says(marker: Marker | None, made: Wanted) -> bool:
 
 def renderer(settings: PullSettings, limits: ForgeLimits) -> Render:
     """Return `wanted`, computed once for each offer of an app."""
-    made: dict[AppOrGroup, tuple[AnyOffer, Wanted]] = {}
+    made: dict[PullSubject, tuple[AnyOffer, Wanted]] = {}
 
-    def render(app: AppOrGroup, offer: AnyOffer) -> Wanted:
+    def render(app: PullSubject, offer: AnyOffer) -> Wanted:
         known = made.get(app)
         if known is None or known[0] != offer:
             known = made[app] = (offer, wanted(offer, settings, limits))

@@ -16,7 +16,17 @@ from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.version import AppOrGroup, version_name
 from gitops_bg.core.names import page_url
 from gitops_bg.forge.known import Marker, hashed, without_marker
-from gitops_bg.forge.offer import AnyOffer, Content, GroupOffer, Offer, PullSettings, Side, context_of
+from gitops_bg.forge.offer import (
+    AnyOffer,
+    Content,
+    EntryOffer,
+    GroupOffer,
+    Offer,
+    PullSettings,
+    ReleaseSide,
+    Side,
+    context_of,
+)
 from gitops_bg.forge.port import CheckState, CheckStatus, ForgeLimits, Pull, PullRequestDraft
 from gitops_bg.spec.manifests.differences import differences
 
@@ -195,6 +205,61 @@ def _way_back_of_group(offer: GroupOffer) -> str:
     )
 
 
+# --- of the branch that asks for a release in an environment ---
+
+
+def entry_texts(offer: EntryOffer, longest: int) -> Texts:
+    """Return the texts; the body is no longer than so many characters, and its end is what is cut off."""
+    body = "\n\n".join(filter(None, _parts_of_entry(offer)))
+    change = f"let {offer.to.name} into {offer.entry.environment}"
+    said = verdict(offer.refused, "", offer.gates)
+    return Texts(pull_title(offer.entry.app, change, offer.cluster), within(body, longest), *said)
+
+
+def _parts_of_entry(offer: EntryOffer) -> Iterator[str]:
+    where = f"**{offer.entry.app}** in {code(offer.entry.environment)}"
+    asked = f" {code(offer.asked_by)} asks for it." if offer.asked_by else ""
+    yield (
+        f"Merging this lets **{offer.to.name}** in, the release of {where} from then on. Live traffic follows as soon "
+        f"as the gates there are open.{asked}"
+    )
+    yield f"> **Do not merge:** {code(offer.refused)}" if offer.refused else ""
+    yield "\n".join(_releases(offer))
+    yield "\n".join(gate_rows(offer.gates))
+    yield "\n".join(_way_of_release(offer))
+    yield _fold(list(offer.changes), "What changes in the release")
+    same = offer.result and offer.result == offer.changes
+    result = f"What changes in {plain(offer.entry.environment)}, with its overlay"
+    yield f"{result}: the same." if same else _fold(list(offer.result), result)
+    yield (
+        "To say no: close this. The release stays out then, until this is reopened, or `gitops-bg enter` lets it in; "
+        "a newer one is offered anew."
+    )
+
+
+def _releases(offer: EntryOffer) -> Iterator[str]:
+    sides = [*([offer.before] if offer.before else []), offer.to]
+    yield f"| | {'Now | ' if offer.before else ''}Let in |"
+    yield "|---" * (len(sides) + 1) + "|"
+    before = offer.before.template if offer.before else ""
+    rows = {
+        "Release": [code(each.name) for each in sides],
+        "Images": [_images(before, offer.to.template, each.template) for each in sides],
+        **_source_rows(sides),
+    }
+    for title, cells in rows.items():
+        yield f"| {title} | {' | '.join(cells)} |"
+
+
+def _way_of_release(offer: EntryOffer) -> Iterator[str]:
+    """Yield where the release serves by now, and since when."""
+    if offer.where:
+        yield "| Environment | Cluster | Serves | |"
+        yield "|---|---|---|---|"
+    for each in offer.where[:MOST_ROWS]:
+        yield f"| {code(each.environment)} | {code(each.cluster)} | {code(each.serves)} | {code(each.said)} |"
+
+
 # --- of any offer ---
 
 _NOT_OFFERED = "content that gitops-bg does not offer"
@@ -216,7 +281,7 @@ class Wanted:
 
 def wanted(offer: AnyOffer, settings: PullSettings, limits: ForgeLimits) -> Wanted:
     """Return the desired state, within the forge's limits."""
-    texts = group_texts(offer, _room(limits)) if isinstance(offer, GroupOffer) else _texts(offer, _room(limits))
+    texts = _texts_of(offer, _room(limits))
     people = hashed(*settings.reviewers, "/", *settings.assignees)
     text_hash = hashed(texts.title, texts.body, *settings.labels)
     marker = Marker(str(offer.subject), offer.cluster, offer.id, text_hash, people)
@@ -224,10 +289,21 @@ def wanted(offer: AnyOffer, settings: PullSettings, limits: ForgeLimits) -> Want
     draft = PullRequestDraft(
         offer.branch, offer.base, texts.title, body, settings.labels, settings.reviewers, settings.assignees
     )
-    page = page_url(settings.dashboard, offer.subject)
+    app = offer.entry.app if isinstance(offer, EntryOffer) else offer.subject
+    page = page_url(settings.dashboard, app)
     status = CheckStatus(offer.head, context_of(offer.cluster), texts.state, plain(texts.description), page)
     said = f"**{status.state}** on {code(offer.cluster)}: {code(status.description)}" if settings.comment else ""
     return Wanted(draft, replace(status, description=cut(status.description, limits.description)), marker, said)
+
+
+def _texts_of(offer: AnyOffer, longest: int) -> Texts:
+    match offer:
+        case GroupOffer():
+            return group_texts(offer, longest)
+        case EntryOffer():
+            return entry_texts(offer, longest)
+        case Offer():
+            return _texts(offer, longest)
 
 
 def _texts(offer: Offer, longest: int) -> Texts:
@@ -339,23 +415,32 @@ def _other(offer: Offer, where: str) -> str:
     return f"{said}\n\n> **Do not merge** it before you have looked at its commits{why}"
 
 
-def _images(offer: Offer, side: Side) -> Iterator[str]:
-    """Yield the images of a side: those that the offer changes, all where it changes none or is the first."""
-    changes = image_changes(offer.before.template, offer.to.template) if offer.before else ()
-    changed = {each.container for each in changes}
-    yield from (image for name, image in images_in(side.template) if name in changed or not changed)
+def _images(before: str, after: str, template: str) -> str:
+    """Return the images of a pod template: those that differ between two, all where none does."""
+    changed = {each.container for each in image_changes(before, after)}
+    shown = (image for name, image in images_in(template) if name in changed or not changed)
+    return "<br>".join(map(code, shown)) or "–"
+
+
+def _source_rows(sides: Iterable[Side | ReleaseSide]) -> dict[str, list[str]]:
+    """Return who brought each side, and by which commit, as rows of a table."""
+    sources = [each.source for each in sides]
+    return {
+        "Source commit": [code(each.commit[:10]) for each in sources],
+        "Says": [code(each.subject) for each in sources],
+        "Author": [code(each.author) for each in sources],
+    }
 
 
 def _table(offer: Offer) -> Iterator[str]:
     sides = [*([offer.before] if offer.before else []), offer.to]
     yield f"| | {'Now | ' if offer.before else ''}{'Main is to say' if _is_back(offer) else 'Promoted'} |"
     yield "|---" * (len(sides) + 1) + "|"
+    before = offer.before.template if offer.before else ""
     rows = {
         "Version": [code(_name(side)) for side in sides],
-        "Images": ["<br>".join(map(code, _images(offer, side))) or "–" for side in sides],
-        "Source commit": [code(side.source.commit[:10]) for side in sides],
-        "Says": [code(side.source.subject) for side in sides],
-        "Author": [code(side.source.author) for side in sides],
+        "Images": [_images(before, offer.to.template, each.template) for each in sides],
+        **_source_rows(sides),
     }
     for title, cells in rows.items():
         yield f"| {title} | {' | '.join(cells)} |"
@@ -363,10 +448,9 @@ def _table(offer: Offer) -> Iterator[str]:
     yield f"| Was on hold before | {'– | ' if offer.before else ''}{held} |"
 
 
-def _fold(lines: list[str]) -> str:
+def _fold(lines: list[str], title: str = "What changes in the pods and in their configuration") -> str:
     if not lines:
         return ""
-    title = "What changes in the pods and in their configuration"
     return f"<details><summary>{title}</summary>\n\n{block(lines)}\n\n</details>"
 
 

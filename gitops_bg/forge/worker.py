@@ -13,8 +13,8 @@ from typing import ParamSpec, Protocol, TypeVar
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.journal import AwaitsPoll, PullState, PullView
-from gitops_bg.core.model.version import AppOrGroup
-from gitops_bg.core.names import PROMOTION_PREFIXES, promotion_branch
+from gitops_bg.core.model.version import PullSubject
+from gitops_bg.core.names import PULL_PREFIXES, promotion_branch
 from gitops_bg.forge.asking import Answers, ForgeAnswer, ForgeQuestion
 from gitops_bg.forge.known import Ended, ForgeKnowledge, by_branch, comment_marker
 from gitops_bg.forge.offer import NOTHING, DesiredPull, PullSettings, context_of, views
@@ -58,15 +58,15 @@ class Surroundings:
     """The functions that the agent provides. Every one returns at once."""
 
     cluster: str
-    seen_now: Callable[[AppOrGroup], AwaitsPoll]
+    seen_now: Callable[[PullSubject], AwaitsPoll]
     """The last look at main that has begun; the app is looked at again after the next one."""
-    changed: Callable[[Mapping[AppOrGroup, PullView]], None]
+    changed: Callable[[Mapping[PullSubject, PullView]], None]
     """These apps have a new view; `NOTHING` if there is none any more."""
     may_write: Callable[[], bool]
     """Whether this agent leads."""
     base: str = ""
     """The branch that promotions are merged into: main; empty where that is not known."""
-    branch_of: Callable[[AppOrGroup], str] = promotion_branch
+    branch_of: Callable[[PullSubject], str] = promotion_branch
     """The promotion branch of an app or a group, in the environment of the agent."""
 
 
@@ -81,8 +81,8 @@ class PullRequests:
         self._around = around
         self._counts = counts
         self._interval = timedelta(seconds=interval)
-        self._news: dict[AppOrGroup, DesiredPull | None] = {}
-        self._all_desired: dict[AppOrGroup, DesiredPull] = {}
+        self._news: dict[PullSubject, DesiredPull | None] = {}
+        self._all_desired: dict[PullSubject, DesiredPull] = {}
         self._known = ForgeKnowledge(around.cluster, around.base, around.branch_of)
         self._answers = Answers(forge.kind, self._known)
         self._unhurried_at: datetime | None = None
@@ -91,10 +91,10 @@ class PullRequests:
         self._render = renderer(settings, forge.limits)
         self._listed_at: datetime | None = None
         self._made = ForgePlan()
-        self._told: dict[AppOrGroup, PullView] = {}
+        self._told: dict[PullSubject, PullView] = {}
         self._waiting: dict[tuple[StepKind, str], datetime] = {}
 
-    def set_desired(self, app: AppOrGroup, desired: DesiredPull | None) -> None:
+    def set_desired(self, app: PullSubject, desired: DesiredPull | None) -> None:
         """Set what the newest look at an app wants, replacing older wishes; None: the app is gone."""
         self._news[app] = desired
 
@@ -111,11 +111,11 @@ class PullRequests:
         self._listed_at, self._made = None, ForgePlan()
 
     @property
-    def view(self) -> Mapping[AppOrGroup, PullView]:
+    def view(self) -> Mapping[PullSubject, PullView]:
         """The last view of each app."""
         return self._told
 
-    def answers_of(self, app: AppOrGroup) -> ForgeAnswer | None:
+    def answers_of(self, app: PullSubject) -> ForgeAnswer | None:
         """Return the forge's last answers about people for an app; None if there are none yet. For any thread."""
         return self._answers.heard.get(app)
 
@@ -177,7 +177,7 @@ class PullRequests:
             self._made = ForgePlan()
         return bool(news)
 
-    def _sound(self, app: AppOrGroup, desired: DesiredPull) -> DesiredPull:
+    def _sound(self, app: PullSubject, desired: DesiredPull) -> DesiredPull:
         """Return the wish, if its text can be rendered; after a bug, this app's pull request stays as it is."""
         if desired.offer is None:
             return desired
@@ -219,7 +219,7 @@ class PullRequests:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def _list(self, now: datetime) -> None:
-        pulls = self._ask("open_pulls", self._forge.open_pulls, PROMOTION_PREFIXES)
+        pulls = self._ask("open_pulls", self._forge.open_pulls, PULL_PREFIXES)
         self._failures.over("")
         for gone in self._known.listed(pulls).values():
             self._found(self._ask("pull", self._forge.pull, gone.number))
@@ -243,7 +243,7 @@ class PullRequests:
     def _find_ended(self, missing: Mapping[str, datetime]) -> None:
         """Look up the last ended one of each of these branches, and who closed it."""
         since = min(missing.values())
-        ended = self._ask("closed_pulls", self._forge.closed_pulls, PROMOTION_PREFIXES, since)
+        ended = self._ask("closed_pulls", self._forge.closed_pulls, PULL_PREFIXES, since)
         for pull in by_branch(ended, missing).values():
             is_closed = pull.state is PullState.CLOSED
             self._found(self._ask("pull", self._forge.pull, pull.number) if is_closed else pull)
@@ -285,7 +285,7 @@ class PullRequests:
         self._failures.over(question.key)
         self._publish_people([question.app] if news else [])
 
-    def _publish_people(self, apps: Iterable[AppOrGroup]) -> None:
+    def _publish_people(self, apps: Iterable[PullSubject]) -> None:
         """Note news about people for these apps."""
         news = {app: self._told.get(app, NOTHING) for app in apps}
         if news:
@@ -379,7 +379,7 @@ class PullRequests:
         else:
             LOGGER.debug("the forge: %s, once more", error)
 
-    def _publish(self, apps: Iterable[AppOrGroup]) -> None:
+    def _publish(self, apps: Iterable[PullSubject]) -> None:
         """Publish the news about these apps."""
         troubles, all_desired = self._failures.troubles(), {app: self._all_desired[app] for app in apps}
         now = dict(views(all_desired, self._known, self._made.queued, troubles, self._settings.max_open))

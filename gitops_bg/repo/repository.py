@@ -20,7 +20,7 @@ from types import TracebackType
 
 from gitops_bg.core.environments.proven import KnownRelease
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, ReleaseId, Source
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, PullSubject, ReleaseId, Source
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, parts, text
@@ -528,7 +528,7 @@ class Repository:
             file = self._files.at(path, commit or self.poller.head(), lenient=True)
             return file.content if file is not None else None
 
-    def branch_of(self, subject: AppOrGroup) -> str:
+    def branch_of(self, subject: PullSubject) -> str:
         """Return the branch that asks for a version of an app, or of a release group."""
         return self._index.places.branch(subject)
 

@@ -32,7 +32,7 @@ from gitops_bg.core.model.main import Knowledge, Main, MainRead, SourceVerificat
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, EntryKey, GroupKey, PullSubject
 from gitops_bg.forge.address import commit_url
 from gitops_bg.repo.git.errors import MainNotVerified
 from gitops_bg.repo.ledger.ledger_file import NOWHERE, Position
@@ -102,7 +102,7 @@ class Catalog:
         self.member_state_of: Callable[[AppKey], MemberState | None] = lambda _: None
         """What the group of a member says of it; None for an app that is no member. Set by who looks at groups."""
 
-    def connect_forge(self, pull_view: Callable[[AppOrGroup], PullView | None], heard: ForgeLookup) -> None:
+    def connect_forge(self, pull_view: Callable[[PullSubject], PullView | None], heard: ForgeLookup) -> None:
         """Ask here from now on what a forge shows of an app or a group, and says of people."""
         self.policing.pull_view, self.policing.heard = pull_view, heard
 
@@ -151,7 +151,7 @@ class Catalog:
         kind, address = (forge.type or "", forge.url or "") if forge else ("", "")
         return commit_url(self._repository.settings.url, commit, kind=kind, address=address)
 
-    def branch_of(self, subject: AppOrGroup) -> str:
+    def branch_of(self, subject: PullSubject) -> str:
         """Return the branch that asks for a version of an app, or of a release group."""
         return self._repository.branch_of(subject)
 
@@ -287,6 +287,9 @@ class Catalog:
         """
         position, shown = self._positions.get(subject, NOWHERE), self.policing.pull_view(subject)
         shown = shown or PullView(remembered)
+        of_entry, environment = PullView(), reading.environment.name
+        if isinstance(subject, AppKey) and environment:
+            of_entry = self.policing.pull_view(EntryKey(subject, environment)) or of_entry
         return GitView(
             promotion=reading.promotions.get(subject) if isinstance(subject, AppKey) else None,
             main_refused=self.main_refused,
@@ -299,8 +302,9 @@ class Catalog:
             ledger_is_known=self._ledger_is_known,
             ledger_doubt=self._doubts.get(subject, ""),
             pull=shown.pull,
-            pull_queued=shown.queued,
-            pull_trouble=shown.trouble,
+            entry_pull=of_entry.pull,
+            pull_queued=shown.queued or of_entry.queued,
+            pull_trouble=shown.trouble or of_entry.trouble,
             has_forge=reading.settings.forge is not None,
         )
 

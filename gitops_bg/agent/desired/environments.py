@@ -6,8 +6,12 @@ The ledgers come with the one look at the remote; a file of one is read when it 
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from time import monotonic
+from typing import Any
+
+from cachetools import LRUCache
 
 from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.desired.releases import release_in, release_path
@@ -23,6 +27,7 @@ from gitops_bg.core.environments.proven import (
     named_in,
 )
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, AppOrGroup, ReleaseId
 from gitops_bg.core.names import entry_branch
 from gitops_bg.repo.ledger.ledger import FollowedLedger, report_of
@@ -32,9 +37,12 @@ from gitops_bg.repo.read.promotion_branches import AskedBy
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import STATE_PREFIX, entry_of_branch
 from gitops_bg.spec.app.layout import OVERLAY_FILE, RELEASE_FILE
+from gitops_bg.spec.app.load import load_app
 from gitops_bg.spec.environments.release import Release
 
 LOGGER = logging.getLogger(__name__)
+
+_REMEMBERED = 1000
 
 TICKS = 3
 """After how many polls in vain nobody has looked."""
@@ -168,8 +176,24 @@ def _before(environments: Environments, own: Environment) -> tuple[str, ...]:
 class _Offer:
     """What a branch asks for, as its head says."""
 
-    release: ReleaseId | None
+    release: Release | None
     by: AskedBy
+    content: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Entering:
+    """What a branch asks for, with what merging it makes of the app."""
+
+    head: str
+    release: Release
+    by: AskedBy
+    now: Release | None
+    """The release that is here."""
+    workload: dict[str, Any] | None
+    """The workload that the release makes in this environment; None where it fits nothing here."""
+    problems: tuple[Problem, ...] = ()
+    """Why it does not."""
 
 
 class EnvironmentInputs:
@@ -182,6 +206,7 @@ class EnvironmentInputs:
         self._generation = -1
         self._places: dict[str, int] = {}
         self._offers: dict[str, tuple[str, _Offer]] = {}
+        self._entering: LRUCache[tuple[AppKey, str, str], Entering] = LRUCache(_REMEMBERED)
 
     def read(self, at: EnvironmentAt) -> tuple[set[AppOrGroup], bool]:
         """Follow what the environment needs of others; return what to look at again, and whether the remote is to be
@@ -209,13 +234,42 @@ class EnvironmentInputs:
     def _offered(self, environment: str, app: AppKey, commit: str) -> "_Offer":
         """Return the release that a branch asks for, where that can be read, and who asks for it."""
         try:  # anybody who may push can make such a branch: it keeps nothing else from being read
-            content = self._repository.text_file(release_path(self._repository, app, environment), commit)
-            release = self._release(content, app) if isinstance(content, bytes) else None
+            found = self._repository.text_file(release_path(self._repository, app, environment), commit)
+            content = found if isinstance(found, bytes) else b""
+            release = self._release(content, app) if content else None
             by = self._repository.offers.asked_by(commit)
         except GitopsBgError as error:
             LOGGER.warning("the branch that asks for a release of %s in %s cannot be read: %s", app, environment, error)
             return _Offer(None, AskedBy(by_person=True))
-        return _Offer(release.id if release is not None else None, by)
+        return _Offer(release, by, content)
+
+    def entering(self, app: AppKey, commit: str, tree: str, now: Release | None) -> Entering | None:
+        """Return what the branch of an app asks for, and what that makes of main at a commit, where the app's folder is
+        ``tree``; None where there is no branch that can be read.
+        """
+        known = self._offers.get(entry_branch(self._repository.mirror.environment, app))
+        if known is None or known[1].release is None or not tree:
+            return None
+        head, (release, by, content) = known[0], (known[1].release, known[1].by, known[1].content)
+        key = (app, head, tree)
+        found = self._entering.get(key)
+        if found is None or found.now != now:
+            found = self._entering[key] = self._made_of(app, commit, content, Entering(head, release, by, now, None))
+        return found
+
+    def _made_of(self, app: AppKey, commit: str, content: bytes, entering: Entering) -> Entering:
+        files, places = {**self._repository.files(app, commit), RELEASE_FILE: content}, self._repository.places
+        home = self._repository.homes([app], commit).get(app)
+        made_by = entering.release.snapshot.source
+        config = cpu_limited(
+            f"reading what {entering.release.id.name} makes of {app}",
+            lambda: load_app(app, files, lambda *_: made_by, folder=places.folder(app), home=home),
+        )
+        paths = {f"{places.own_folder(app)}/{name}" for name in (OVERLAY_FILE, RELEASE_FILE)}
+        problems = tuple(each for each in config.problems if each.file in paths)
+        return replace(
+            entering, workload=config.workload.value if config.workload is not None else None, problems=problems
+        )
 
     def _offer(self, reading: Reading, branch: str) -> OfferedRelease | None:
         """Return what a branch asks for; None where there is none."""
@@ -223,7 +277,7 @@ class EnvironmentInputs:
         if known is None:
             return None
         release, by = known[1].release, known[1].by
-        placed = self._placed(reading, release, release.commit) if release is not None else None
+        placed = self._placed(reading, release.id, release.id.commit) if release is not None else None
         is_here = not by.by_person and by.cluster == self._repository.settings.named_cluster
         return OfferedRelease(placed, is_here, by.by_person)
 

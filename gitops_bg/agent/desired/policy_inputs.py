@@ -24,7 +24,7 @@ from gitops_bg.core.model.journal import Merge, PullView
 from gitops_bg.core.model.policy_facts import CommitFacts, PolicyInput, SignedBy
 from gitops_bg.core.model.policy_rules import PoliciesThen, Policy
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, PullSubject
 from gitops_bg.core.written import Labels
 from gitops_bg.repo.read.signatures import Keys
 from gitops_bg.repo.repository import Repository
@@ -123,7 +123,7 @@ class PolicyInputs:
         """By the commit, and what main was before it, or may have been."""
         self.heard: ForgeLookup = lambda _: None
         """The forge's answers on who approved and who merged. Set by the forge's thread."""
-        self.pull_view: Callable[[AppOrGroup], PullView | None] = lambda _: None
+        self.pull_view: Callable[[PullSubject], PullView | None] = lambda _: None
         """The forge's view of an app; None if no forge was asked. Set by the forge's thread."""
 
     def of(

@@ -11,6 +11,8 @@ from gitops_bg.core.checks.release_choice import NOTHING, Choice, Here, choose, 
 from gitops_bg.core.delivery.world import answered_once
 from gitops_bg.core.environments.model import Newer
 from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, KnownRelease
+from gitops_bg.core.model.journal import PullState
+from gitops_bg.core.names import entry_branch
 from gitops_bg.core.world import World
 
 
@@ -22,7 +24,7 @@ def entry_choice(world: World) -> Choice:
         return NOTHING
     if world.suspended:
         return NOTHING
-    here = Here(_held_here(world), _on_its_way(world, environment))
+    here = Here(tuple(held_here(world)), _on_its_way(world, environment))
     offered = _offered_still(environment, here)
     choice = choose(environment, here)
     if offered is None or environment.newer is not Newer.WAIT or choice.release in (None, offered):
@@ -32,6 +34,26 @@ def entry_choice(world: World) -> Choice:
         f"{choice.release.id.name} waits until {offered.id.name} is merged, or its pull request closed (newer: wait)"
     )
     return Choice(offered, waits)
+
+
+def entry_awaited(world: World) -> str:
+    """Return what the entry of a release waits for, in a sentence: people, and what the next one lacks; or empty."""
+    environment, waits = world.desired.environment, entry_choice(world).waits
+    offered = environment.offered if environment is not None else None
+    if environment is None or offered is None or offered.release is None or why_withdrawn(world, environment):
+        return waits
+    if refusal(world, offered.release.id.digest):
+        return waits
+    pull, name = world.observed.git.entry_pull, offered.release.id.name
+    is_open = pull is not None and pull.state is PullState.OPEN and pull.url
+    where = pull.url if pull is not None and is_open else f"the branch {entry_branch(environment.name, world.spec.app)}"
+    asked = f"{name} comes in once somebody merges {where}"
+    return f"{asked}; {waits}" if waits and name not in waits else asked
+
+
+def refusal(world: World, release: str) -> str:
+    """Return who keeps a release out of this environment by closing its pull request; empty where nobody does."""
+    return next((each.why for each in world.record.git.refused if each.release.digest == release), "")
 
 
 def _offered_still(environment: EnvironmentInput, here: Here) -> KnownRelease | None:
@@ -62,11 +84,11 @@ def why_withdrawn(world: World, environment: EnvironmentInput) -> str:
     """
     offered, entered = environment.offered, environment.entered
     release = offered.release if offered is not None else None
-    if offered is None or release is None:
-        return ""
+    if offered is None or release is None or refusal(world, release.id.digest):
+        return ""  # A pull request that somebody closed can be reopened only while its branch exists.
     if entered is not None and entered.id.digest == release.id.digest:
         return f"{release.id.name} came in"
-    everywhere, here = dict(environment.held), dict(_held_here(world))
+    everywhere, here = dict(environment.held), dict(held_here(world))
     may_tidy_own = offered.here or offered.by_person
     if why := everywhere.get(release.id.digest) or (here.get(release.id.digest) if may_tidy_own else None):
         return f"{release.id.name} is on hold: {why}"
@@ -83,10 +105,15 @@ def _reports(environment: EnvironmentInput) -> Iterator[ClusterReport]:
     return (report for former in environment.formers for report in former.clusters)
 
 
-def _held_here(world: World) -> tuple[tuple[str, str], ...]:
-    """Return the releases of which a version is on hold here: a rollback in this environment keeps its release out."""
-    held = ((world.record.version(hold.digest), hold.why) for hold in world.record.holds)
-    return tuple((version.release.digest, why) for version, why in held if version is not None and version.release)
+def held_here(world: World) -> Iterator[tuple[str, str]]:
+    """Yield the releases that are kept out here: those that people refused, and those of which a version is on hold. A
+    rollback in this environment keeps its release out.
+    """
+    yield from ((each.release.digest, each.why) for each in world.record.git.refused)
+    for hold in world.record.holds:
+        version = world.record.version(hold.digest)
+        if version is not None and version.release:
+            yield version.release.digest, hold.why
 
 
 def _on_its_way(world: World, environment: EnvironmentInput) -> str:

@@ -72,6 +72,14 @@ class Proving:
         return replace(self, proven=(*others, proof)[-MOST_PROVEN:])
 
 
+@dataclass(frozen=True, slots=True)
+class RefusedRelease:
+    """A release that somebody keeps out of this environment, who closed the pull request that asks for it."""
+
+    release: ReleaseId
+    why: str
+
+
 # --- what an environment is told of those before it ---
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.spec import AppSpec, Retry
-from gitops_bg.core.model.version import Snapshot, Source, Version
+from gitops_bg.core.model.version import ReleaseId, Snapshot, Source, Version
 
 # --- looks at main, numbered: whether main could have changed in answer to a decision ---
 # Dates of commits do not tell that, nor does a difference from the last look. A look that began after a decision of the
@@ -242,6 +242,11 @@ def offer_of(version: Version, spec: AppSpec) -> str:
     """
     retry = spec.retry.number if spec.retry and spec.retry.digest == version.digest else 0
     return f"{version.digest}@{version.source.commit or '-'}#{retry}"
+
+
+def offer_of_release(release: ReleaseId) -> str:
+    """Return the id of an offer of a release: it tells the same content apart that comes again by another commit."""
+    return f"{release.digest}@{release.commit or '-'}#enter"
 
 
 def offer_of_branch(digest: str, commit: str) -> str:

@@ -276,6 +276,8 @@ class GitView:
     """
     pull: PullRequest | None = None
     """The pull request of the promotion branch; None where there is none, or no forge is configured."""
+    entry_pull: PullRequest | None = None
+    """The pull request of the branch that asks for a release in the app's environment; None where there is none."""
     pull_queued: str = ""
     """Why the pull request does not exist yet although nothing is wrong: others come first. Empty otherwise."""
     pull_trouble: str = ""

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Self
 
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.environments.proven import Proving
+from gitops_bg.core.environments.proven import Proving, RefusedRelease
 from gitops_bg.core.model.analysis import Analyses, AnalysisRun, AnalysisStage
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage
@@ -299,6 +299,10 @@ class SeenInGit:
     """
     asked_merges: tuple[PendingMergeLookup, ...] = ()
     """Oldest first, each until the forge answered or nobody waits for it any longer (``transitions.decisions``)."""
+    refused: tuple[RefusedRelease, ...] = ()
+    """The releases that people refused for this environment, oldest first, each until it came in or its pull request
+    was reopened.
+    """
 
     @property
     def primary(self) -> str:

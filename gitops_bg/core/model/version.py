@@ -56,6 +56,21 @@ AppOrGroup = AppKey | GroupKey
 """Two of the same name are never equal, and there is no order between them: sort by `names.promotion_branch`."""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class EntryKey:
+    """What asks for releases of one app in one environment, beside what asks for versions of the app."""
+
+    app: AppKey
+    environment: str
+
+    def __str__(self) -> str:
+        return f"{self.app} into {self.environment}"
+
+
+PullSubject = AppOrGroup | EntryKey
+"""Whose pull request it is: each has one branch."""
+
+
 class Color(StrEnum):
     """The two names by which people tell stacks apart; the digest decides, never the color."""
 

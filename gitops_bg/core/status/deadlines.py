@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from gitops_bg.core.checks import proving
 from gitops_bg.core.checks.adoption import is_adopting, is_releasing, may_go_at, watched_deployment
 from gitops_bg.core.checks.auxiliary import has_http_route, waits_for_former, why_not_moved
-from gitops_bg.core.checks.entering import entry_choice
+from gitops_bg.core.checks.entering import entry_awaited
 from gitops_bg.core.checks.gates import gates_before_commit, gates_to_show, standing_gates
 from gitops_bg.core.checks.git import moments_of_merges
 from gitops_bg.core.checks.onboarding import ends_at, exposures, leads_still
@@ -115,7 +115,7 @@ def _of_what_serves(world: World) -> Iterator[Deadline]:
         ready, ends = world.available(active.digest), stabilization_ends(world, active.stabilization)
         reason = f"{ready} of {active.stabilization.pods} pods available: rolled back at its end"
         yield Deadline(PROBATION, active, reason, ends, shown=active.stabilization.unready)
-    if active and (coming := entry_choice(world).waits):
+    if active and (coming := entry_awaited(world)):
         yield Deadline(RELEASE, active, coming, None)
     if active and not _fails(active) and world.full_size and not world.available(active.digest):
         yield Deadline(GateKind.AVAILABILITY, active, "none of its pods is available, and it is live", None)

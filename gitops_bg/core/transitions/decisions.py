@@ -5,17 +5,28 @@ An abort puts a hold on the version, whoever asks for it, and never touches live
 speaks against its digest, the one counts that came into main later (`core.delivery.holds`).
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gitops_bg.core.checks.adoption import moves_no_more
 from gitops_bg.core.checks.git import asks_for_names, given_up_at, is_declined, is_held_by_closing
 from gitops_bg.core.delivery.holds import can_roll_back_to, lift_hold, put_hold
+from gitops_bg.core.environments.proven import MOST_PROVEN, EnvironmentInput, RefusedRelease
 from gitops_bg.core.model.actions import OfferPromotion
 from gitops_bg.core.model.desired import Primary
-from gitops_bg.core.model.journal import Merge, Named, PullRequest, PullState, Retried, awaited, offer_of
+from gitops_bg.core.model.journal import (
+    Merge,
+    Named,
+    PullRequest,
+    PullState,
+    Retried,
+    awaited,
+    offer_of,
+    offer_of_release,
+)
 from gitops_bg.core.model.record import Event, PendingMergeLookup, Record, Switch, SwitchKind
 from gitops_bg.core.model.statements import Cause, Says, Statement
-from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
+from gitops_bg.core.model.version import ReleaseId, Snapshot, Source, Stage, Version
 from gitops_bg.core.plan.git import write_to_git
 from gitops_bg.core.transitions.versions import register, retain, start_rollout
 from gitops_bg.core.world import World
@@ -288,6 +299,32 @@ def _lift(world: World, pull: PullRequest) -> World:
     if pull.offer != offer_of(version, world.spec):
         return world
     return lift_hold(world, version.digest, how=Says.CLEARED, reason=f"pull request #{pull.number} was reopened")
+
+
+def sync_entry_pull(world: World) -> World:
+    """Keep a release out of the environment whose pull request somebody closed. A reopened one lifts that, and so does
+    the release that came in all the same.
+    """
+    environment, pull, git = world.desired.environment, world.observed.git.entry_pull, world.record.git
+    if environment is None or not world.main_counts:
+        return world
+    refused = {offer_of_release(each.release): each for each in git.refused}
+    if pull is not None and pull.seen_at is not None and pull.state is PullState.OPEN:
+        refused.pop(pull.offer, None)
+    elif pull is not None and pull.seen_at is not None and pull.seen_at.is_over(world.desired.looks):
+        why = f"{pull.closed_by or 'somebody'} closed pull request #{pull.number}; reopening it lifts this"
+        asked = (each for each in _asked_for(environment) if offer_of_release(each) == pull.offer)
+        refused |= {offer_of_release(each): RefusedRelease(each, why) for each in asked}
+    entered = environment.entered.id.digest if environment.entered is not None else ""
+    found = tuple(each for each in refused.values() if each.release.digest != entered)[-MOST_PROVEN:]
+    return world if found == git.refused else world.with_part(replace(git, refused=found))
+
+
+def _asked_for(environment: EnvironmentInput) -> Iterator[ReleaseId]:
+    """Yield the releases that a pull request may have asked for."""
+    if environment.offered is not None and environment.offered.release is not None:
+        yield environment.offered.release.id
+    yield from (replace(each.id, commit=each.commit) for each in environment.known)
 
 
 def ask_who_merged(world: World, switch: Switch, to: Version) -> World:

@@ -108,6 +108,8 @@ class AskedBy:
     """Whose agent made it, or was used by a person; empty where it does not say."""
     by_person: bool = False
     """Whether a person asks for it: the commit names one, passes by an environment, or is by no agent at all."""
+    name: str = ""
+    """Who that is, where the commit says so."""
 
 
 class PromotionBranches:
@@ -177,7 +179,7 @@ class PromotionBranches:
         """Return who asks for what a branch has at a commit."""
         message = self._messages([OfferedBlobs(commit, None, None)]).get(commit, "")
         by_person = bool(_trailer(message, _BY) or _trailer(message, _SKIPPED)) or not event_in(message)
-        return AskedBy(cluster_in(message), by_person)
+        return AskedBy(cluster_in(message), by_person, _trailer(message, _BY))
 
     def _messages(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
         """Return the messages of the commits of branches, by commit."""

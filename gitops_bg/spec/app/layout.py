@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.groups.model import version_number
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppKey, GroupKey, PullSubject
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.written import DNS_LABEL
 
@@ -216,7 +216,7 @@ class Places:
         environment = self.environment_of(app)
         return f"{self.folder(app)}/{environment}" if environment else self.folder(app)
 
-    def branch(self, subject: AppOrGroup) -> str:
+    def branch(self, subject: PullSubject) -> str:
         """Return the branch that asks for a version of an app, or a release group.
 
         >>> Places(environment="prod").branch(AppKey("shop", "web")), Places().branch(AppKey("shop", "web"))

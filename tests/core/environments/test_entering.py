@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.entering import entry_choice
-from gitops_bg.core.environments.model import Newer
-from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, Former
+from gitops_bg.core.checks.entering import entry_awaited, entry_choice
+from gitops_bg.core.engine import decide
+from gitops_bg.core.environments.model import Enter, Newer
+from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, Former, OfferedRelease
+from gitops_bg.core.model.actions import EnterRelease, WithdrawRelease
+from gitops_bg.core.model.journal import AwaitsPoll, PollCount, PullRequest, PullState, offer_of_release
 from gitops_bg.core.world import World
 from tests.core.environments.ledgers import known, proof, report
 from tests.core.environments.serving import MINUTE, run_for
@@ -76,3 +80,55 @@ def test_a_pod_that_is_missing_for_a_moment_lets_no_newer_release_in() -> None:
     soaking = run_for(serving_r1(Newer.WAIT), 20 * MINUTE)
     short = replace(soaking, observed=replace(soaking.observed, replica_sets=(pods(1, available=2),)))
     assert entry_choice(short).release is None
+
+
+R2 = replace(known(2).id, commit=known(2).commit)
+URL = "https://forge.example.com/pulls/7"
+
+
+def offering_r2(state: PullState | None, **environment: Any) -> World:
+    """Staging serves r1, the branch asks for r2, and its pull request is as the forge says."""
+    soaked = serving_r1(Newer.REPLACE)
+    there = soaked.desired.environment
+    assert there is not None
+    there = replace(there, enter=Enter.PULL_REQUEST, offered=OfferedRelease(known(2), here=True), **environment)
+    pull = (
+        PullRequest(7, URL, state or PullState.OPEN, offer_of_release(R2), "ada", AwaitsPoll((("a", 0),)))
+        if state
+        else None
+    )
+    git = replace(soaked.observed.git, entry_pull=pull, has_forge=True)
+    desired = replace(soaked.desired, environment=there, looks=PollCount("a", 1, 1))
+    return replace(soaked, desired=desired, observed=replace(soaked.observed, git=git))
+
+
+def refused_in(state: World) -> tuple[World, list[str]]:
+    """The next look, and why releases are kept out."""
+    record = decide(state.spec, state.desired, state.observed, state.record, state.now).record
+    return replace(state, record=record), [each.why for each in record.git.refused]
+
+
+def test_a_closed_pull_request_keeps_its_release_out_and_its_branch_until_it_is_reopened() -> None:
+    state, refused = refused_in(offering_r2(PullState.CLOSED))
+    assert refused == ["ada closed pull request #7; reopening it lifts this"]
+    decided = decide(state.spec, state.desired, state.observed, state.record, state.now)
+    assert not [each for each in decided.actions if isinstance(each, EnterRelease | WithdrawRelease)]
+    assert entry_choice(state).waits == "r2 is on hold: ada closed pull request #7; reopening it lifts this"
+    unknown = replace(state, observed=replace(state.observed, git=replace(state.observed.git, entry_pull=None)))
+    assert refused_in(unknown)[1] == refused, "a forge that is down lifts nothing"
+    reopened = replace(offering_r2(PullState.OPEN), record=state.record)
+    assert refused_in(reopened)[1] == []
+    came_in = replace(offering_r2(None, entered=known(2)), record=state.record)
+    assert refused_in(came_in)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (PullState.OPEN, f"r2 comes in once somebody merges {URL}"),
+        (None, "r2 comes in once somebody merges the branch gitops-bg/enter/staging/shop/web"),
+    ],
+    ids=["a pull request", "no forge"],
+)
+def test_what_is_offered_waits_for_people(state: PullState | None, said: str) -> None:
+    assert entry_awaited(offering_r2(state)) == said

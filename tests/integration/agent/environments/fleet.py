@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.repo.settings import RepositorySettings
@@ -80,18 +82,26 @@ class Fleet:
 
 
 @contextmanager
-def fleet_of(shared: SandboxCluster, folder: Path, clusters: tuple[str, ...], environments: str) -> Iterator[Fleet]:
+def fleet_of(
+    shared: SandboxCluster,
+    folder: Path,
+    clusters: tuple[str, ...],
+    environments: str,
+    at: tuple[GitRemote, dict[str, Any]] | None = None,
+) -> Iterator[Fleet]:
     """Run an agent for each cluster, and publish v1. ``environments`` is the list of ``environments.yaml``; the app has
-    a folder for each.
+    a folder for each. ``at`` is a remote, with what agents are told of it.
     """
     with ExitStack() as stack:
-        remote, namespace, apps = GitRemote(folder / "git"), shared.namespace(), dict[str, App]()
+        remote, told = at or (GitRemote(folder / "git"), {})
+        known = told.get("repository") or RepositorySettings(url=remote.url, directory=folder, cluster=clusters[0])
+        namespace, apps = shared.namespace(), dict[str, App]()
         for name in clusters:
             (folder / f"cluster-{name}").mkdir()
             cluster = stack.enter_context(SandboxCluster.run(folder / f"cluster-{name}"))
             cluster.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
-            settings = RepositorySettings(url=remote.url, directory=folder / name / "mirror", cluster=name)
-            made = scenario(cluster, folder / name, namespace=namespace, remote=remote, repository=settings)
+            settings = told | {"repository": replace(known, directory=folder / name / "mirror", cluster=name)}
+            made = scenario(cluster, folder / name, namespace=namespace, remote=remote, **settings)
             apps[name] = stack.enter_context(made).app()
         fleet = Fleet(remote, apps, folder)
         names = [line.split("name: ")[1].split(",")[0] for line in environments.splitlines() if "name: " in line]
