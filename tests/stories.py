@@ -261,6 +261,10 @@ STORIES: Mapping[tuple[str, str], str] = {
         "tests/integration/agent/cluster/test_several_services.py"
         "::test_a_preview_service_that_app_yaml_names_no_longer_is_said_until_somebody_deletes_it"
     ),
+    ("push a new tag to `target.yaml` of an app with `previewHosts`", "–"): (
+        "tests/integration/traffic/test_app_routes.py"
+        "::test_the_candidate_has_an_address_of_its_own_which_no_other_version_ever_answers"
+    ),
     ("force-push `main`", "the commit seen last is gone"): (
         "tests/integration/agent/desired/test_history.py"
         "::test_a_rewind_that_heals_within_a_few_polls_leaves_no_trace_but_an_event"

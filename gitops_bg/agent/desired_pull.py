@@ -13,6 +13,7 @@ from gitops_bg.agent.desired.environments import Entering
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.groups.leaving import OfferedGroup
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.core.checks.auxiliary import addresses_of
 from gitops_bg.core.checks.entering import held_here
 from gitops_bg.core.checks.gates import offered_alone
 from gitops_bg.core.checks.git import is_held_by_closing, is_superseded_in_place, is_way_back
@@ -280,6 +281,7 @@ def _offer(facts: Facts, decision: Decision, world: World, to: Version, cluster:
         bad_before=objection.reason if objection and not held else "",
         merge=world.spec.merge_when_green and not back and _superseding(world, to) is None,
         configuration=tuple(_configuration(facts, before, to)) if before else (),
+        address=next(iter(addresses_of(world, to.digest)), ""),
     )
 
 

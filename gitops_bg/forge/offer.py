@@ -72,6 +72,8 @@ class Offer:
     only_status: bool = False
     """Whether this cluster opens nothing for it: its word is in its status, and in a text that it wrote already."""
     content: Content = Content.OFFERED
+    address: str = ""
+    """Where the version is reached while it is the candidate; empty: nowhere."""
     asked_by: str = ""
     """Who asks for it, and why, where a person does and the branch's commit says so."""
     reason: str = ""

@@ -290,7 +290,7 @@ def wanted(offer: AnyOffer, settings: PullSettings, limits: ForgeLimits) -> Want
         offer.branch, offer.base, texts.title, body, settings.labels, settings.reviewers, settings.assignees
     )
     app = offer.entry.app if isinstance(offer, EntryOffer) else offer.subject
-    page = page_url(settings.dashboard, app)
+    page = page_url(settings.dashboard, app) or (offer.address if isinstance(offer, Offer) else "")
     status = CheckStatus(offer.head, context_of(offer.cluster), texts.state, plain(texts.description), page)
     said = f"**{status.state}** on {code(offer.cluster)}: {code(status.description)}" if settings.comment else ""
     return Wanted(draft, replace(status, description=cut(status.description, limits.description)), marker, said)
@@ -444,6 +444,8 @@ def _table(offer: Offer) -> Iterator[str]:
     }
     for title, cells in rows.items():
         yield f"| {title} | {' | '.join(cells)} |"
+    if offer.address:
+        yield f"| Try it | {'– | ' if offer.before else ''}<{offer.address}> |"
     held = code(offer.bad_before) if offer.bad_before else "no"
     yield f"| Was on hold before | {'– | ' if offer.before else ''}{held} |"
 

@@ -164,6 +164,13 @@ class AppView:
         coming = [each for each in self.versions if each.stage is Stage.CANDIDATE and not each.retiring]
         return next(iter(coming), self.active)
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where people reach the candidate; none where it has no hosts of its own, or the preview does not show it."""
+        newest = self.newest
+        is_shown = newest is not None and newest.digest == self.record.routing.preview != self.record.routing.traffic
+        return self.strategy.addresses(short(newest.digest)) if newest and is_shown and self.strategy else ()
+
     def replica_sets_of(self, version: Version | None) -> list[ReplicaSet]:
         """Return the ReplicaSets of a version (None: none)."""
         return [each for each in self.replica_sets if version and each.digest == short(version.digest)]

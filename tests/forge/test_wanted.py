@@ -101,6 +101,14 @@ def test_what_was_on_hold_before_is_said() -> None:
     assert "| Was on hold before | – | <code>its analysis failed</code> |" in body
 
 
+def test_the_address_of_the_candidate_is_in_the_body_and_behind_the_status_where_no_dashboard_is() -> None:
+    at = "http://40b2ce7820.preview.example.com/"
+    found = want(offer(address=at))
+    assert f"| Try it | – | <{at}> |" in found.draft.body
+    assert found.status.url == at
+    assert "Try it" not in want(offer()).draft.body
+
+
 STATUSES = {
     "all but the merge": (offer(), CheckState.SUCCESS, "every gate is open: merge this"),
     "a gate is shut": (

@@ -13,6 +13,7 @@ from gitops_bg.cluster.observation.auxiliary_kinds import FAMILIES, AuxiliaryKin
 from gitops_bg.cluster.observation.routes import hosts_served, is_served
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.spec import host_of
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import APP_FILE, GROUP_FILE, PRIMARY_FILE, ROUTES_FILE, app_of, group_of, is_manifest
 from gitops_bg.spec.manifests.target import value_at
@@ -24,6 +25,8 @@ _OF_GROUP: _Path = ("spec", "gateway", "parentRefs")
 _OF_APP: _Path = ("spec", "strategy", "blueGreen", "routes", "parentRefs")
 _ROUTES: Path = ("spec", "strategy", "blueGreen", "routes")
 _FIELD = ("metadata", "namespace")
+_A_DIGEST = "0123456789"
+"""In the place of a version's digest in a host: a wildcard serves whichever it is."""
 
 
 def live_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> Iterator[Problem]:
@@ -77,6 +80,9 @@ def gateway_problems(cluster: Cluster, files: Mapping[str, bytes | Problem]) -> 
             served, problems = gateways.of(document, app[0].namespace, _OF_APP)
             yield from problems
             yield from _hosts_unserved(document, _hosts(document, (*_OF_APP[:-1], "hosts")), served)
+            preview = _hosts(document, (*_OF_APP[:-2], "previewHosts"))
+            named = ((where, host_of(str(host), _A_DIGEST)) for where, host in preview)
+            yield from _hosts_unserved(document, named, served)
     for path, document in _documents(files):
         group = group_of(path)
         if group is not None and path.endswith(f"/{ROUTES_FILE}"):

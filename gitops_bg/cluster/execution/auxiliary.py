@@ -29,6 +29,7 @@ from gitops_bg.cluster.manifests.services import (
     attached_as,
     attachment_of,
     following,
+    is_for_candidate,
     named_version_of,
     ports_of,
     route_kind_in,
@@ -51,6 +52,7 @@ from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.auxiliary import BUDGET
+from gitops_bg.spec.manifests.traffic import candidate_route
 
 Given = Mapping[str, Any]
 
@@ -74,7 +76,7 @@ class AuxiliaryWriter:
     ) -> tuple[AuxiliaryView, ...]:
         """Return the present state of the objects that Git names or the record remembers; none for missing ones.
 
-        ``lost``: a record that may have remembered a route is gone. It has the name of the app, so it is looked for.
+        ``lost``: a record that may have remembered routes is gone. They have the name of the app, and are looked for.
         """
         given = config.auxiliary_objects.manifests if config is not None else {}
         wanted = dict.fromkeys((*given, *record.last_read.auxiliary_objects))
@@ -82,7 +84,8 @@ class AuxiliaryWriter:
         beside = _auxiliary_route(config) if any(view is not None and view.moves for view in seen) else None
         if beside is not None and beside not in wanted:
             seen.append(self._view_or_last(app, app_uid, beside, _given(config, beside), config))
-        routes = (AuxiliaryObject(kind, app.name) for kind in ROUTES) if lost else ()
+        named = (app.name, candidate_route(app)) if lost else ()
+        routes = (AuxiliaryObject(kind, name) for kind in ROUTES for name in named)
         seen += [self._own_route(app, app_uid, one, config) for one in routes if one not in wanted]
         return tuple(view for view in seen if view is not None)
 
@@ -294,7 +297,8 @@ class AuxiliaryWriter:
         """Return whether it differs from what Git says; how the server normalised the last apply is no drift (I5)."""
         manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target_of(live))
         if auxiliary_object.kind in ROUTES:
-            manifest = attached_as(following(manifest, named_version_of(live), ports_of(live)), live)
+            manifest = following(manifest, named_version_of(live), ports_of(live))
+            manifest = manifest if is_for_candidate(given) else attached_as(manifest, live)
         settled = is_as_given(live, manifest) or self._settled.get((app, auxiliary_object)) == _content(live)
         return not (settled and is_labelled(live, manifest))
 
@@ -373,5 +377,9 @@ def _given(config: AppConfig | None, one: AuxiliaryObject) -> Given | None:
 
 
 def _moves(given: Given | None, live: Object) -> bool:
-    is_route = given is not None and live.get("kind", given.get("kind")) in ROUTES
-    return given is not None and is_route and attachment_of(dict(given)) != attachment_of(live)
+    """Return whether the live route is at other Gateways or hosts than Git says; never one of a candidate's hosts: no
+    live traffic depends on that.
+    """
+    if given is None or live.get("kind", given.get("kind")) not in ROUTES or is_for_candidate(given):
+        return False
+    return attachment_of(dict(given)) != attachment_of(live)

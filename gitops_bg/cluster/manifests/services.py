@@ -20,6 +20,7 @@ from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.groups.model import version_number
 from gitops_bg.core.model.auxiliary import CANDIDATE, ROUTES, BackendPorts, HttpRoute
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import DIGEST_IN_HOST, host_of
 from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.traffic import http_route_spec
@@ -157,8 +158,28 @@ def route_kind_in(spec: Mapping[str, Any]) -> str:
 
 def following(manifest: Object, digest: str, ports: BackendPorts) -> Object:
     """Return the route so that it names a version (a short digest; empty: none), and leads to these ports."""
-    changed = with_ports(manifest, ports)
+    changed = _at_hosts(with_ports(manifest, ports), digest)
     return with_named_version(changed, digest) if digest else changed
+
+
+def is_for_candidate(manifest: Mapping[str, Any]) -> bool:
+    """Return whether what Git says of a route is that of a candidate's hosts."""
+    return bool((manifest["metadata"].get("labels") or {}).get(names.DIGEST) == DIGEST_IN_HOST)
+
+
+def _at_hosts(manifest: Object, digest: str) -> Object:
+    """Return the route of a candidate's hosts for a version, and labelled with it; any other one as it is.
+
+    Without a version it keeps the hosts that name none. Without those it keeps all as Git has them, which no API server
+    takes: a route without hosts would be for every host.
+    """
+    if not is_for_candidate(manifest):
+        return manifest
+    labels, hosts = manifest["metadata"]["labels"], manifest["spec"]["hostnames"]
+    kept = [host_of(each, digest) for each in hosts if digest or DIGEST_IN_HOST not in each]
+    others = {key: value for key, value in labels.items() if key != names.DIGEST}
+    metadata = {**manifest["metadata"], "labels": {**others, **({names.DIGEST: digest} if digest else {})}}
+    return {**manifest, "metadata": metadata, "spec": {**manifest["spec"], "hostnames": kept or hosts}}
 
 
 def with_named_version(manifest: Object, digest: str) -> Object:
@@ -226,7 +247,7 @@ def named_version_of(live: Mapping[str, Any]) -> str:
             others = [match for match in rule["matches"] if match not in _choosing(rule)]
             values = (header.get("value", "") for match in others for header in match.get("headers") or ())
             return str(next(values, ""))
-    return ""
+    return str((live["metadata"].get("labels") or {}).get(names.DIGEST, ""))
 
 
 def _choosing(rule: Mapping[str, Any]) -> list[Any]:

@@ -272,6 +272,18 @@ def _answers(world: World, route: AppRoute) -> bool:
     return is_enough and service.name in dict(view.ports)
 
 
+# --- where people reach the candidate ---
+
+
+def addresses_of(world: World, digest: str) -> tuple[str, ...]:
+    """Return where a version is reached now by the hosts of the candidate; none where no Gateway leads to it there."""
+    route = world.desired.route
+    view = world.auxiliary_object(route.preview) if route is not None and route.preview is not None else None
+    if view is None or view.refused or view.trouble or not may_be_live(view) or view.names_version != short(digest):
+        return ()
+    return world.spec.strategy.addresses(short(digest))
+
+
 # --- the route of an app on its way to other Gateways or hosts, or to another kind ---
 # Which requests reach a route at all depends on them, so a mistake in a name, written into the live route, would end
 # all traffic. A route of another name asks the Gateway first; the live one follows once that is taken.

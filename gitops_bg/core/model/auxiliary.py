@@ -196,3 +196,5 @@ class AppRoute:
     """
     claim: RouteClaim = RouteClaim()
     """The requests that it is for."""
+    preview: AuxiliaryObject | None = None
+    """The one for the hosts of the candidate (``previewHosts``); None where it has none."""

@@ -2,15 +2,29 @@
 (`core.written`): what stands below a field is what its users read. `gitops_bg.spec.app` has what is only of the file.
 """
 
+import re
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
+
+from annotated_types import MaxLen
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.analysis import MeasurementPlan
 from gitops_bg.core.model.hooks import Hook
 from gitops_bg.core.model.version import NO_METADATA, AppKey, PodMetadata
-from gitops_bg.core.written import NOT_WRITTEN, Conflict, Count, Delay, Digest, DnsLabel, Positive, ServiceName, Text
+from gitops_bg.core.written import (
+    NOT_WRITTEN,
+    Conflict,
+    Count,
+    Delay,
+    Digest,
+    DnsLabel,
+    Matching,
+    Positive,
+    ServiceName,
+    Text,
+)
 
 
 class PreviewSwitch(StrEnum):
@@ -18,6 +32,32 @@ class PreviewSwitch(StrEnum):
 
     ON_READY = "onReady"
     IMMEDIATE = "immediate"
+
+
+class PreviewWithoutCandidate(StrEnum):
+    """What requests for the hosts of the candidate get while there is none."""
+
+    NONE = "none"
+    """Nothing: there is no route for them."""
+    LIVE = "live"
+    """The live version."""
+
+
+DIGEST_IN_HOST = "{digest}"
+"""What stands for the first ten digits of a version's digest in a host of the candidate."""
+_HOST_END = r"([a-z0-9]|\{digest\})"
+_HOST_LABEL = rf"{_HOST_END}(([-a-z0-9]|\{{digest\}})*{_HOST_END})?"
+_HOST = "write one such as preview.example.com, or {digest}.preview.example.com"
+PreviewHost = Annotated[str, Matching(rf"{_HOST_LABEL}(\.{_HOST_LABEL})*", _HOST)]
+
+
+def host_of(host: str, digest: str) -> str:
+    """Return a host of the candidate for the version of a short digest.
+
+    >>> host_of("{digest}.preview.example.com", "d763871d2b")
+    'd763871d2b.preview.example.com'
+    """
+    return host.replace(DIGEST_IN_HOST, digest)
 
 
 class OnExpire(StrEnum):
@@ -152,6 +192,14 @@ class Strategy:
     """The Service that reaches the candidate before it is live. Without a manifest in the folder it has the ports of
     the active one.
     """
+    preview_hosts: Annotated[tuple[PreviewHost, ...], MaxLen(16)] = ()
+    """Hosts at which the candidate is reached, by a route of their own behind the Gateways of routes. {digest} in one
+    stands for the first ten digits of its digest: such a host never leads to another version.
+    """
+    preview_without_candidate: PreviewWithoutCandidate = PreviewWithoutCandidate.NONE
+    """What the previewHosts lead to while there is no candidate: to nothing (none), or to the live version.
+    Default none.
+    """
     preview_replica_count: Count | None = None
     """Replicas of the candidate until it is promoted; all of them where absent."""
     preview_switch: PreviewSwitch = PreviewSwitch.ON_READY
@@ -204,13 +252,33 @@ class Strategy:
     """Further Services that carry live traffic: all move together, or none."""
 
     def check(self) -> None:
-        """Raise `Conflict` where a candidate would expire before it could be promoted."""
+        """Raise `Conflict` where a candidate would expire before it could be promoted, or its hosts cannot be."""
+        self._check_hosts()
         if self.expire_after_seconds is None and self.on_expire:
             raise Conflict("onExpire", "means nothing without expireAfterSeconds", "add it, or remove onExpire")
         seconds = self.auto_promotion_seconds if self.auto_promotion_enabled else 0
         if self.expire_after_seconds is not None and self.expire_after_seconds <= seconds:
             message = f"{self.expire_after_seconds} is not more than autoPromotionSeconds, so nothing would be promoted"
             raise Conflict("expireAfterSeconds", message, f"set it above {seconds}")
+
+    def _check_hosts(self) -> None:
+        if not self.preview_hosts and self.preview_without_candidate is not PreviewWithoutCandidate.NONE:
+            raise Conflict("previewWithoutCandidate", "means nothing without previewHosts", "add them, or remove it")
+        if self.preview_hosts and self.preview_service is None:
+            raise Conflict("previewHosts", "lead to the preview Service, and there is none", "add previewService")
+        for place, host in enumerate(self.preview_hosts):
+            written = host_of(host, "0123456789")
+            if len(written) > 253 or any(len(label) > 63 for label in written.split(".")):
+                message = f"{host} is longer than a host may be"
+                raise Conflict(f"previewHosts.{place}", message, "write at most 63 letters between dots, 253 in all")
+            if not re.search("[a-z]", host.replace(DIGEST_IN_HOST, "")):
+                raise Conflict(f"previewHosts.{place}", f"{host!r} is no host name", _HOST)
+            if host in self.preview_hosts[:place]:
+                raise Conflict(f"previewHosts.{place}", f"{host} is there twice", "remove one of the two")
+
+    def addresses(self, digest: str) -> tuple[str, ...]:
+        """Return where the version of a short ``digest`` is reached while it is the candidate, as people type it."""
+        return tuple(f"http://{host_of(host, digest)}/" for host in self.preview_hosts)
 
     @property
     def active_services(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.auxiliary import CONFIGURATION, ROUTES, AppRoute, AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.observed import AuxiliaryView, ServiceView
-from gitops_bg.core.model.spec import DeletionPolicy
+from gitops_bg.core.model.spec import DIGEST_IN_HOST, DeletionPolicy, PreviewWithoutCandidate
 from gitops_bg.core.model.version import Snapshot, Version, short
 from gitops_bg.core.world import World
 
@@ -64,6 +64,47 @@ def route_actions(
         yield ApplyAuxiliaryObject(route.live, reason, named, number, ports, stays=stays, tag=tag)
 
 
+def candidate_route_actions(
+    world: World, one: AuxiliaryObject, route: AppRoute, view: AuxiliaryView | None, difference: str
+) -> Iterator[ApplyAuxiliaryObject | DeleteAuxiliaryObject]:
+    """Write the route of the candidate's hosts, or delete it where nobody is to be led by it. While the preview moves,
+    it keeps the hosts that name no version; without one, it goes.
+    """
+    if world.suspended:
+        return
+    preview, named = world.observed.preview_service, _version_named(world)
+    why = _why_no_address(world, named)
+    if why:
+        if view is not None:
+            yield DeleteAuxiliaryObject(one, why)
+        return
+    port = _port(route, preview, dict(view.ports) if view else {}) if preview is not None else None
+    if preview is None or port is None:
+        return
+    ports = ((preview.name, port),)
+    reason = difference
+    if view is not None and view.ports != ports:
+        reason = reason or "its Service has another port now"
+    if view is not None and view.names_version != short(named):
+        reason = reason or "the preview shows another version now"
+    if reason:
+        version = world.record.version(named)
+        number, tag = (version.number, version.tag) if version else (None, "")
+        yield ApplyAuxiliaryObject(one, reason, named, number, ports, tag=tag)
+
+
+def _why_no_address(world: World, named: str) -> str:
+    """Return why the hosts of the candidate are to lead nowhere; empty where they are to lead to the preview."""
+    strategy, preview = world.spec.strategy, world.observed.preview_service
+    if preview is not None and not preview.ours:
+        return f"Service {preview.name} is somebody else's"
+    is_candidate = world.record.routing.preview not in ("", world.record.routing.traffic)
+    if not (is_candidate or strategy.preview_without_candidate is PreviewWithoutCandidate.LIVE):
+        return "there is no candidate"
+    is_for_all = any(DIGEST_IN_HOST not in host for host in strategy.preview_hosts)
+    return "" if named or is_for_all else "the preview is to show another version"
+
+
 def _replacement_reason(world: World, beside: AuxiliaryObject, ports: BackendPorts) -> str:
     """Return why the route beside the live one is to be written; empty where it is as it shall be, or cannot be
     ours.
@@ -80,16 +121,22 @@ def must_unname(world: World) -> bool:
     """Return whether the route names another version than the preview Service is to lead to, and may soon name none.
 
     It names none first: requests for a version are never answered by another one that nobody named. What keeps the
-    route from being written does not keep the preview from moving.
+    route from being written does not keep the preview from moving. The same holds for that of the candidate's hosts.
     """
     route = world.desired.route
-    view = world.auxiliary_object(route.live) if route else None
-    if route is None or view is None or world.observed.refused or view.trouble or view.deleting:
+    if route is None or world.observed.refused or _waited_long(world):
         return False
-    if is_of_another(world, view):
+    live = world.auxiliary_object(route.live)
+    is_live_stale = live is not None and _is_stale(world, live) and _ports(world, route, live) is not None
+    preview = world.auxiliary_object(route.preview) if route.preview else None
+    return is_live_stale or (preview is not None and _is_stale(world, preview))
+
+
+def _is_stale(world: World, view: AuxiliaryView) -> bool:
+    """Return whether a route of ours names another version than the preview is to show."""
+    if view.trouble or view.deleting or is_of_another(world, view):
         return False
-    is_stale = view.names_version not in ("", short(world.record.routing.preview))
-    return is_stale and not _waited_long(world) and _ports(world, route, view) is not None
+    return view.names_version not in ("", short(world.record.routing.preview))
 
 
 def _waited_long(world: World) -> bool:
@@ -211,6 +258,8 @@ def _arrivals(world: World) -> Iterator[ClusterAction]:
             yield from _scaling_what_serves(world, one, view)
         elif world.desired.route and world.desired.route.live == one:
             yield from route_actions(world, world.desired.route, view, _difference(view))
+        elif world.desired.route and world.desired.route.preview == one:
+            yield from candidate_route_actions(world, one, world.desired.route, view, _difference(view))
         elif one in world.desired.auxiliary_objects and not world.suspended and (reason := _difference(view)):
             yield ApplyAuxiliaryObject(one, reason)
 

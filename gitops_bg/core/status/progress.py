@@ -16,6 +16,7 @@ from gitops_bg.core.checks.adoption import (
     why_left_alone,
     why_unproven,
 )
+from gitops_bg.core.checks.auxiliary import addresses_of
 from gitops_bg.core.checks.phase import (
     COMES_UP,
     CONFIRM,
@@ -244,7 +245,8 @@ def candidate_ready(world: World) -> Iterator[Condition]:
     if candidate is None or at_rest(world):
         return
     if candidate.available_since:
-        yield Condition("CandidateReady", True, "Available", f"{candidate.name} is available")
+        at = "".join(f", at {address}" for address in addresses_of(world, candidate.digest)[:1])
+        yield Condition("CandidateReady", True, "Available", f"{candidate.name} is available{at}")
     elif candidate.failure:
         yield Condition("CandidateReady", False, candidate.failure, failure(world))
     elif pods := stuck(world, candidate):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
+from gitops_bg.core.checks.auxiliary import addresses_of
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.phase import PHASES
 from gitops_bg.core.checks.situations import flagger_phase, phase_of
@@ -240,9 +241,11 @@ def facts_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
 
 def links_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
     """Return the pages of a message, by title: the pull request, where it offers the version that the message is
-    about.
+    about, and where that version is reached as long as it is the candidate.
     """
-    pull = world.observed.git.pull
-    if pull is None or not pull.url or not told.checksum or not pull.offer.startswith(f"{told.checksum}@"):
+    if not told.checksum:
         return ()
-    return ((f"Pull request #{pull.number}", pull.url),)
+    pull, links = world.observed.git.pull, list[tuple[str, str]]()
+    if pull is not None and pull.url and pull.offer.startswith(f"{told.checksum}@"):
+        links.append((f"Pull request #{pull.number}", pull.url))
+    return (*links, *(("Preview", address) for address in addresses_of(world, told.checksum)[:1]))

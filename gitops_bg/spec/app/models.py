@@ -153,10 +153,20 @@ class BlueGreen(DeclaredModel):
         if self.strategy.preview_service in self.live_services:
             field = "activeServices" if self.active_services else "activeService"
             raise Conflict("previewService", f"must be another Service than {field}", "name a second Service")
+        self._check_preview_hosts()
         for place, name in enumerate(self.live_services):
             if name in self.live_services[:place]:
                 raise Conflict(f"activeServices.{place}", f"{name} is named twice", "remove one of the two")
         return self
+
+    def _check_preview_hosts(self) -> None:
+        for place, host in enumerate(self.strategy.preview_hosts):
+            if self.routes is None:
+                remedy = "add routes: {parentRefs: [{name: public}]}, with the name of the Gateway"
+                raise Conflict("previewHosts", "are behind the Gateways of routes, and there are none", remedy)
+            if host in (self.routes.hosts or ()):
+                remedy = "write another host"
+                raise Conflict(f"previewHosts.{place}", f"{host} is a host of the live version (routes.hosts)", remedy)
 
     @property
     def live_services(self) -> tuple[str, ...]:

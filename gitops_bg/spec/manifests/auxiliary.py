@@ -215,8 +215,8 @@ class _Reading:
         self.problems.extend(problems)
         if port is None:
             return None
-        route, manifest = route_of(folder.app, blue_green, port)
-        manifests[route.live] = manifest
+        route, made = route_of(folder.app, blue_green, port)
+        manifests.update(made)
         return route
 
     # --- budgets ---

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from gitops_bg.core import names
 from gitops_bg.core.checks.ports import (
     NONE,
     container_ports,
@@ -35,7 +36,7 @@ from gitops_bg.core.model.auxiliary import (
     claim_of,
 )
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.spec import Strategy
+from gitops_bg.core.model.spec import DIGEST_IN_HOST, Strategy
 from gitops_bg.core.model.version import AppKey, ServicePorts
 from gitops_bg.core.names import fit
 from gitops_bg.spec.app import models
@@ -253,19 +254,35 @@ def port_of(
     return (None, tuple(problems)) if problems else (chosen, ())
 
 
-def route_of(app: AppKey, blue_green: models.BlueGreen, port: int) -> tuple[AppRoute, dict[str, Any]]:
-    """Return the core's view of the route, and its manifest."""
+def route_of(app: AppKey, blue_green: models.BlueGreen, port: int) -> tuple[AppRoute, dict[AuxiliaryObject, Any]]:
+    """Return the core's view of the route, and its manifest; with that for the hosts of the candidate, where there are
+    any: ``{digest}`` in it stands for the version that it names.
+    """
     routes = blue_green.routes
     assert routes is not None
     route = HttpRoute(
         app.name, tuple(routes.hosts or ()), parents_of(routes.parent_refs), tuple(_rules(routes, blue_green, port))
     )
-    kind, spec = (
-        ("GRPCRoute", grpc_route_spec(route)) if routes.protocol == "grpc" else ("HTTPRoute", http_route_spec(route))
-    )
-    manifest = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": app.name}, "spec": spec}
+    kind, spec_of = ("GRPCRoute", grpc_route_spec) if routes.protocol == "grpc" else ("HTTPRoute", http_route_spec)
+
+    def manifest(one: HttpRoute, **labels: str) -> dict[str, Any]:
+        metadata = {"name": one.name, **({"labels": labels} if labels else {})}
+        return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec_of(one)}
+
     live, beside = AuxiliaryObject(kind, app.name), AuxiliaryObject(kind, _replacement_name(route))
-    return AppRoute(live, port, beside, claim_of(route)), manifest
+    manifests = {live: manifest(route)}
+    strategy, preview = blue_green.strategy, None
+    if strategy.preview_hosts and strategy.preview_service:
+        rule = HttpRule((HttpMatch(),), Backend(strategy.preview_service, port))
+        one = HttpRoute(candidate_route(app), strategy.preview_hosts, route.parents, (rule,))
+        preview = AuxiliaryObject(kind, one.name)
+        manifests[preview] = manifest(one, **{names.DIGEST: DIGEST_IN_HOST})
+    return AppRoute(live, port, beside, claim_of(route), preview), manifests
+
+
+def candidate_route(app: AppKey) -> str:
+    """Return the name of the route for the hosts of an app's candidate."""
+    return fit(f"{app.name}-preview")
 
 
 def _replacement_name(route: HttpRoute) -> str:

@@ -125,6 +125,22 @@ def test_a_route_that_left_git_goes_though_its_record_is_lost(routed: App) -> No
     assert route(routed) is None
 
 
+def test_the_route_of_a_candidates_hosts_goes_with_the_candidate_though_the_record_is_lost(routed: App) -> None:
+    where = f"/apis/gateway.networking.k8s.io/v1/namespaces/{routed.key.namespace}/httproutes/web-preview"
+    routed.strategy["previewHosts"] = ["{digest}.preview.example.com"]
+    routed.configure()
+    routed.push_image("v2")
+    routed.wait_preview("v2")
+    routed.wait(lambda: routed.scenario.cluster.find(where) is not None, "the candidate has an address")
+    routed.scenario.stop()
+    del routed.strategy["previewHosts"]
+    routed.configure()
+    routed.delete_object()
+    routed.scenario.start()
+    routed.wait(lambda: routed.scenario.cluster.find(where) is None, "nobody knows it, and it is gone")
+    assert route(routed) is not None
+
+
 def test_a_route_of_that_name_that_is_not_ours_stays_and_is_in_nobodys_way(routed: App) -> None:
     while_gone = {"metadata": {"labels": None, "ownerReferences": None}}
     routed.scenario.stop()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
+
+import urllib3
 
 from gitops_bg.core import names
 from gitops_bg.core.model.version import short
@@ -90,6 +95,74 @@ def test_a_mistake_in_where_requests_come_in_takes_no_traffic(tmp_path: Path) ->
             assert (late.status["message"], late.condition("Conflict")["reason"]) == (said, "RequestsTaken")
             load.expect({("/", ""): two})
         assert {each.status for each in load.answers} == {200}
+
+
+def test_the_candidate_has_an_address_of_its_own_which_no_other_version_ever_answers(
+    gateway: GatewayCluster, tmp_path: Path
+) -> None:
+    with scenario(gateway, tmp_path) as world:
+        install_gateway_api(gateway)
+        open_gateway(gateway, world.namespace)
+        world.start()
+        web = world.app()
+        web.strategy["routes"] = {"parentRefs": [{"name": "public"}], "hosts": ["shop.example.com"]}
+        web.strategy["previewHosts"] = ["{digest}.preview.example.com", "preview.example.com"]
+        web.deploy("v1")
+        one, two, three = (short(web.digest(tag)) for tag in ("v1", "v2", "v3"))
+        named = {digest: f"{digest}.preview.example.com" for digest in (one, two, three)}
+        users = ByHost(gateway, world.namespace, ["shop.example.com", "preview.example.com", *named.values()])
+        with users.running():
+            users.until({"shop.example.com": one, "preview.example.com": "", named[one]: ""})
+            web.push_image("v2")
+            web.wait_preview("v2")
+            users.until({"shop.example.com": one, "preview.example.com": two, named[two]: two})
+            said = web.condition("CandidateReady")["message"]
+            assert said == f"v2 (v2) is available, at http://{named[two]}/"
+            web.push_image("v3")
+            web.wait_preview("v3")
+            users.until({"preview.example.com": three, named[three]: three, named[two]: ""})
+            web.merge_promotion("v3")
+            web.wait_live("v3")
+            users.until({"shop.example.com": three, "preview.example.com": "", named[three]: ""})
+            assert routes(world) == ["web"]
+        for digest, host in named.items():
+            assert {by for asked, by in users.answers if asked == host} <= {digest, ""}, "a digest means one version"
+        assert {by for asked, by in users.answers if asked == "shop.example.com"} <= {one, three}, "none is lost"
+
+
+class ByHost:
+    """Users who ask each host round after round; who answered is the short digest of the version, or nobody (404)."""
+
+    def __init__(self, cluster: GatewayCluster, namespace: str, hosts: list[str]) -> None:
+        self.url, self.hosts = cluster.gateway_url(namespace, "public"), hosts
+        self.answers: list[tuple[str, str]] = []
+        self._stop = Event()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        user = Thread(target=self._use)
+        user.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            user.join()
+
+    def until(self, wanted: dict[str, str]) -> None:
+        """Wait until each of these hosts is answered by that version; empty: by nobody."""
+        eventually(lambda: wanted.items() <= self._last().items(), what=f"{wanted}, and not {self._last()}")
+
+    def _last(self) -> dict[str, str]:
+        return dict(self.answers[-2 * len(self.hosts) :])
+
+    def _use(self) -> None:
+        with urllib3.PoolManager(retries=False) as pool:
+            while not self._stop.wait(0.05):
+                for host in self.hosts:
+                    answer = pool.request("GET", self.url, headers={"Host": host}, timeout=20)
+                    assert answer.status in (200, 404), (host, answer.status)
+                    by = answer.json()["labels"][names.DIGEST] if answer.status == 200 else ""
+                    self.answers.append((host, by))
 
 
 def not_taken(web: App) -> bool:

@@ -137,6 +137,7 @@ def test_the_targets_min_ready_seconds_hold_where_the_app_has_none() -> None:
     assert load(app_with("minReadySeconds: 0"), target).min_ready_seconds == 0
 
 
+ROUTED = "previewService: web-preview\n      routes: {parentRefs: [{name: public}], hosts: [p.example]}"
 # more lines in spec, one in blueGreen: the complaint
 WRONG = {
     ("promotion: {via: commit, merge: whenGreen}", ""): "app.yaml:8: spec.promotion.merge: whenGreen merges a pull "
@@ -160,6 +161,27 @@ WRONG = {
     "weight: 101 is too large (write 100 or less)",
     ("", "onExpire: abort"): "app.yaml:8: spec.strategy.blueGreen.onExpire: means nothing without expireAfterSeconds "
     "(add it, or remove onExpire)",
+    ("", "previewHosts: [p.example]"): "app.yaml:8: spec.strategy.blueGreen.previewHosts: lead to the preview Service, "
+    "and there is none (add previewService)",
+    ("", "previewHosts: [p.example]\n      previewService: web-preview"): "app.yaml:8: spec.strategy.blueGreen."
+    "previewHosts: are behind the Gateways of routes, and there are none (add routes: {parentRefs: [{name: public}]}, "
+    "with the name of the Gateway)",
+    (
+        "",
+        f"previewHosts: [p.example]\n      {ROUTED}",
+    ): "app.yaml:8: spec.strategy.blueGreen.previewHosts[0]: "
+    "p.example is a host of the live version (routes.hosts) (write another host)",
+    ("", f'previewHosts: ["{{digest}}.x", "{{digest}}.x"]\n      {ROUTED}'): "app.yaml:8: spec.strategy.blueGreen."
+    "previewHosts[1]: {digest}.x is there twice (remove one of the two)",
+    ("", f'previewHosts: ["*.example.com"]\n      {ROUTED}'): "app.yaml:8: spec.strategy.blueGreen.previewHosts[0]: "
+    "'*.example.com' is not allowed (write one such as preview.example.com, or {digest}.preview.example.com)",
+    ("", f"previewHosts: [10.0.0.1]\n      {ROUTED}"): "app.yaml:8: spec.strategy.blueGreen.previewHosts[0]: "
+    "'10.0.0.1' is no host name (write one such as preview.example.com, or {digest}.preview.example.com)",
+    ("", f'previewHosts: ["{"a" * 54}{{digest}}.x"]\n      {ROUTED}'): "app.yaml:8: spec.strategy.blueGreen."
+    f"previewHosts[0]: {'a' * 54}{{digest}}.x is longer than a host may be (write at most 63 letters between dots, "
+    "253 in all)",
+    ("", "previewWithoutCandidate: live"): "app.yaml:8: spec.strategy.blueGreen.previewWithoutCandidate: means nothing "
+    "without previewHosts (add them, or remove it)",
     ("", "autoPromotionEnabled: true\n      autoPromotionSeconds: 60\n      expireAfterSeconds: 60"): "app.yaml:10: "
     "spec.strategy.blueGreen.expireAfterSeconds: 60 is not more than autoPromotionSeconds, so nothing would be "
     "promoted (set it above 60)",

@@ -9,7 +9,7 @@ import pytest
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.auxiliary import AppRoute, AuxiliaryObject
 from gitops_bg.core.model.observed import AuxiliaryView
-from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.spec import PreviewWithoutCandidate, Suspension
 from gitops_bg.core.model.version import short
 from gitops_bg.core.world import World
 from tests.core.simulation import manual
@@ -239,3 +239,144 @@ def test_what_a_gateway_has_against_the_route_is_said() -> None:
     state = routed(*TWO, shows=2, view=live(2, refused="a Gateway refuses HTTPRoute shop/web: NotAllowedByListeners: "))
     (ready,) = [each for each in decided(state).conditions if each.type == "Ready"]
     assert (ready.status, "NotAllowedByListeners" in ready.message) == (False, True)
+
+
+# --- the hosts of the candidate ---
+
+OF_CANDIDATE = AuxiliaryObject("HTTPRoute", "web-preview")
+NAMED, FOR_ALL = "{digest}.preview.example.com", "preview.example.com"
+
+
+def hosted(
+    *versions: Any,
+    shows: int,
+    names: int | None,
+    preview: int = 0,
+    hosts: tuple[str, ...] = (NAMED,),
+    otherwise: PreviewWithoutCandidate = PreviewWithoutCandidate.NONE,
+    suspend: Suspension | None = None,
+    observed: dict[str, Any] | None = None,
+    **changes: Any,
+) -> World:
+    """A world in which the route of the candidate's hosts names a version; None: it does not exist."""
+    spec = manual(preview_service="web-preview", preview_hosts=hosts, preview_without_candidate=otherwise)
+    leads = (("web-preview", 80),)
+    named = short(digest(names)) if names else ""
+    own = replace(AuxiliaryView(OF_CANDIDATE, names_version=named, ports=leads), **changes)
+    main = live((preview or shows) if shows == (preview or shows) else 0)
+    views = (main, own) if names is not None else (main,)
+    both = (OBJECT, OF_CANDIDATE)
+    return routed(
+        *versions,
+        shows=shows,
+        view=None,
+        preview=preview,
+        spec=replace(spec, suspend=suspend),
+        desired={"auxiliary_objects": both, "route": replace(ROUTE, preview=OF_CANDIDATE)},
+        record={"auxiliary_objects": both},
+        observed={"auxiliary_objects": views, **(observed or {})},
+    )
+
+
+def hosts_done(state: World) -> list[str]:
+    """What is to be done about that route and the preview, with why it is deleted."""
+    found = list[str]()
+    for each in decided(state).actions:
+        match each:
+            case act.ApplyAuxiliaryObject(auxiliary_object=one) if one == OF_CANDIDATE:
+                found.append(f"name {each.number or 'none'}{_at(each)}")
+            case act.DeleteAuxiliaryObject(auxiliary_object=one) if one == OF_CANDIDATE:
+                found.append(f"delete: {each.reason}")
+            case act.PointPreview():
+                found.append(f"preview {each.digest}")
+    return found
+
+
+LIVE = PreviewWithoutCandidate.LIVE
+MOVES, NOBODY = "delete: the preview is to show another version", "delete: there is no candidate"
+AT_HOSTS = {
+    "a candidate is shown: it is created": (hosted(*TWO, shows=2, names=None), ["name 2"]),
+    "all is well": (hosted(*TWO, shows=2, names=2), []),
+    "somebody changed it": (hosted(*TWO, shows=2, names=2, drifted=True), ["name 2"]),
+    "no candidate: there is none": (hosted(*ONE, shows=1, names=None), []),
+    "no candidate any more: it goes": (hosted(*ONE, shows=1, names=2), [NOBODY]),
+    "no candidate, and its hosts are to lead to what serves": (
+        hosted(*ONE, shows=1, names=None, otherwise=LIVE),
+        ["name 1"],
+    ),
+    "the preview is to move: it goes first, and the preview waits": (
+        hosted(*TWO, shows=1, names=1, preview=2, otherwise=LIVE),
+        [MOVES],
+    ),
+    "it is gone: the preview moves": (hosted(*TWO, shows=1, names=None, preview=2), [f"preview {digest(2)}"]),
+    "the preview is to move, and one host is for every candidate: that one stays": (
+        hosted(*TWO, shows=1, names=1, preview=2, hosts=(NAMED, FOR_ALL), otherwise=LIVE),
+        ["name none"],
+    ),
+    "it names none any more: the preview moves": (
+        hosted(*TWO, shows=1, names=0, preview=2, hosts=(NAMED, FOR_ALL)),
+        [f"preview {digest(2)}"],
+    ),
+    "its host is for every candidate": (hosted(*TWO, shows=2, names=None, hosts=(FOR_ALL,)), ["name 2"]),
+    "its host is for every candidate, and there is none": (hosted(*ONE, shows=1, names=2, hosts=(FOR_ALL,)), [NOBODY]),
+    "it is somebody else's: the preview does not wait for it": (
+        hosted(*TWO, shows=1, names=1, preview=2, owner="Helm's"),
+        [f"preview {digest(2)}"],
+    ),
+    "the preview Service is somebody else's by now: nobody is led there": (
+        hosted(*TWO, shows=2, names=2, observed={"preview_service": service("web-preview", 0, ours=False)}),
+        ["delete: Service web-preview is somebody else's"],
+    ),
+    "the Service has another port: it follows": (
+        hosted(*TWO, shows=2, names=2, observed={"preview_service": service("web-preview", 2, ports=OTHER)}),
+        ["name 2 at 81"],
+    ),
+    "while suspended it stays": (hosted(*TWO, shows=2, names=None, suspend=Suspension("a holiday")), []),
+}
+
+
+@pytest.mark.parametrize("case", AT_HOSTS)
+def test_the_hosts_of_the_candidate(case: str) -> None:
+    state, wanted = AT_HOSTS[case]
+    state = state.with_record(decided(state).record)
+    assert hosts_done(state) == wanted
+
+
+@pytest.mark.parametrize("otherwise", PreviewWithoutCandidate)
+def test_a_host_with_a_digest_never_leads_to_another_version(otherwise: PreviewWithoutCandidate) -> None:
+    for hosts in ((NAMED,), (NAMED, FOR_ALL)):
+        state = hosted(*TWO, shows=1, names=1, preview=1, hosts=hosts, otherwise=otherwise)
+        seen = set[tuple[str, str]]()
+        for _ in range(10):
+            decision = decided(state)
+            state = state.with_record(decision.record)
+            for action in decision.actions:
+                views = {view.auxiliary_object: view for view in state.observed.auxiliary_objects}
+                shown = state.observed.preview_service
+                match action:
+                    case act.PointPreview():
+                        shown = service("web-preview", 2, ports=PORTS)
+                    case act.ApplyAuxiliaryObject(auxiliary_object=one):
+                        views[one] = AuxiliaryView(one, names_version=short(action.digest), ports=action.ports)
+                    case act.DeleteAuxiliaryObject(auxiliary_object=one):
+                        views.pop(one)
+                observed = replace(state.observed, preview_service=shown, auxiliary_objects=tuple(views.values()))
+                state = replace(state, observed=observed)
+                own = views.get(OF_CANDIDATE)
+                assert shown is not None
+                assert own is None or own.names_version in ("", shown.digest)
+                seen.add((shown.digest, own.names_version if own else "-"))
+        assert (short(digest(2)), short(digest(2))) in seen
+
+
+def test_the_address_is_said_once_the_route_names_the_candidate() -> None:
+    def said(state: World) -> str:
+        state = state.with_record(decided(state).record)
+        return next(each.message for each in decided(state).conditions if each.type == "CandidateReady")
+
+    assert (
+        said(hosted(*TWO, shows=2, names=2))
+        == f"2 (v2) is available, at http://{short(digest(2))}.preview.example.com/"
+    )
+    assert said(hosted(*TWO, shows=2, names=None)) == "2 (v2) is available"
+    assert said(hosted(*TWO, shows=2, names=2, refused="no such listener")) == "2 (v2) is available"

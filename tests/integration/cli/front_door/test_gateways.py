@@ -85,3 +85,17 @@ def test_the_hosts_of_an_app_are_asked_of_its_gateway_too(world: Scenario, cli: 
     (found,) = (each for each in cli.json("check", "--live", code=1)["problems"] if "listener" in each["message"])
     assert found["field"] == "spec.strategy.blueGreen.routes.hosts[0]"
     assert found["remedy"] == "use a host of *.shop.example, admin.example, or add a listener for it"
+
+
+@pytest.mark.usefixtures("gateway")
+def test_the_hosts_of_a_candidate_need_a_listener_for_every_digest(world: Scenario, cli: Cli) -> None:
+    app = world.app()
+    body = yaml.safe_load(app.app_yaml())
+    body["spec"]["strategy"]["blueGreen"] |= {
+        "routes": {"parentRefs": [{"name": "public"}]},
+        "previewHosts": ["{digest}.shop.example", "{digest}.admin.example"],
+    }
+    world.publish("An app", {f"apps/{app.key}/app.yaml": yaml.safe_dump(body)})
+    (found,) = (each for each in cli.json("check", "--live", code=1)["problems"] if "listener" in each["message"])
+    assert found["field"] == "spec.strategy.blueGreen.previewHosts[1]"
+    assert found["message"] == "no listener of the Gateway serves 0123456789.admin.example"
