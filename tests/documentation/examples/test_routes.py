@@ -15,7 +15,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "features" / "routes.md").read_text
 
 
 def test_the_route_of_the_page_is_made_of_its_app() -> None:
-    app, route = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    app, _, route = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     preview = SERVICE.replace("name: web", "name: web-preview")
     files = {"app.yaml": app, "target.yaml": TARGET, "web.yaml": SERVICE, "preview.yaml": preview}
     config = load_app(WEB, {name: text.encode() for name, text in files.items()}, source_of)
@@ -25,3 +25,14 @@ def test_the_route_of_the_page_is_made_of_its_app() -> None:
     made = with_named_version({**manifest}, named_version_of(written))
     assert made["spec"] == written["spec"]
     assert (made["kind"], made["metadata"]["name"]) == (written["kind"], written["metadata"]["name"])
+
+
+def test_the_hosts_of_the_page_give_its_app_a_second_route() -> None:
+    app, more, _ = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    body = yaml.safe_load(app)
+    body["spec"]["strategy"]["blueGreen"] |= yaml.safe_load(more)
+    files = {"app.yaml": yaml.safe_dump(body), "target.yaml": TARGET, "web.yaml": SERVICE}
+    config = load_app(WEB, {name: text.encode() for name, text in files.items()}, source_of)
+    assert config.problems == ()
+    made = {one.name: manifest["spec"]["hostnames"] for one, manifest in config.auxiliary_objects.manifests.items()}
+    assert made == {"web": ["shop.example.com"], "web-preview": ["{digest}.preview.example.com"]}
