@@ -38,6 +38,16 @@ class PersonalForge:
         self._base = base
         self._never = threading.Event()
 
+    def why_unusable(self) -> str:
+        """Return why nobody's token gets there, whoever they are; empty where it does. May ask the server which forge
+        it is.
+        """
+        try:
+            with self._connected():
+                return ""
+        except GitopsBgError as error:
+            return str(error)
+
     def merge(self, branch: str, head: str, title: str, body: str) -> MergedPull:
         """Merge a branch whose head is ``head``; open its pull request where there is none. Raises `MergeRefused` with
         the words of the forge, and its other errors, where it is not merged as far as anybody knows.

@@ -9,6 +9,7 @@ on a loopback address of a pod: whoever may forward a port to the pod reaches th
 import hashlib
 import hmac
 import ipaddress
+import logging
 import secrets
 from collections.abc import Callable
 from datetime import datetime
@@ -20,12 +21,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gitops_bg.agent.logs import fields
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_text import one_line
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.web.access.login_file import read_login_file
-from gitops_bg.web.access.oidc import LOGIN, LOGOUT, OidcLogin, plain_page
-from gitops_bg.web.access.person import ANYBODY, Access, Person, Via
+from gitops_bg.web.access.oidc import API_EVENTS, EVENTS, LOGIN, LOGOUT, OidcLogin, plain_page
+from gitops_bg.web.access.person import ANYBODY, Access, Person, Via, refuse, refused
 from gitops_bg.web.access.tokens import Tokens
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -48,6 +51,7 @@ HEADERS = {
 }
 """The headers of every answer that does not set them itself."""
 
+_log = logging.getLogger(__name__)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITE = frozenset({"same-origin", "none"})
 _OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
@@ -119,7 +123,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        person, session, own_token = self._person(request)
+        person, session, own_token = await self._person(request)
         state = scope.setdefault("state", {})
         why = self._login.why_reading_only if person is not None and person.via is Via.ANONYMOUS else ""
         token = self._form_token(person, session)
@@ -127,8 +131,10 @@ class Guard:
         state["forge_token"] = own_token
         refusal = self._refusal(request, person)
         await (refusal or self._app)(scope, receive, _with_headers(send))
+        if why := refused(request):
+            _log_refused(request, person, why)
 
-    def _person(self, request: Request) -> tuple[Person | None, str, str]:
+    async def _person(self, request: Request) -> tuple[Person | None, str, str]:
         """Return who asks, None for somebody who has to log in first; the name of the session, if there is one; and
         their token at the forge, if they logged in there.
         """
@@ -138,7 +144,12 @@ class Guard:
         if token := _bearer(request.headers):
             return (login.tokens.person(token) if login.tokens is not None else None), "", ""
         found = login.oidc.session(request) if login.oidc is not None else None
-        return (None, "", "") if found is None else (found[1].person, found[0], found[1].forge_token)
+        if found is None or login.oidc is None:
+            return None, "", ""
+        name, session = found
+        if request.url.path not in (EVENTS, API_EVENTS):  # these wait for nobody else
+            session = await login.oidc.renewed(name, session)
+        return session.person, name, session.forge_token
 
     def _form_token(self, person: Person | None, session: str) -> str:
         """Return what forms carry: another thing in each session. None for scripts: no browser sends their token on
@@ -151,13 +162,13 @@ class Guard:
     def _refusal(self, request: Request, person: Person | None) -> Response | None:
         """Return the answer to who may not ask this; None for who may."""
         if self._login.loopback is not None and not self._login.is_needed and (why := _why_not_here(request.headers)):
-            return _message(421, why)
+            return _message(request, 421, why)
         if person is None:
             return self._log_in(request)
         if request.method in SAFE_METHODS:
             return None
         if person.via is Via.ANONYMOUS:
-            return _message(403, self._login.why_reading_only)
+            return _message(request, 403, self._login.why_reading_only)
         return self._why_foreign(request, person)
 
     def _log_in(self, request: Request) -> Response | None:
@@ -176,9 +187,10 @@ class Guard:
             if request.method == "POST":
                 path = "/" if request.url.path == LOGOUT else request.url.path
                 says = "Your session has ended, so nothing was done."
+                refuse(request, says)
                 return plain_page(401, says, f"{LOGIN}?{urlencode({'next': path})}", "Log in, and look at it again")
         said = "log in first; a script sends its token: Authorization: Bearer <token>"
-        return _message(401, said, {"WWW-Authenticate": "Bearer"})
+        return _message(request, 401, said, {"WWW-Authenticate": "Bearer"})
 
     def _why_foreign(self, request: Request, person: Person) -> Response | None:
         """Return the answer to a request that changes something and that a page of another site has sent.
@@ -189,7 +201,7 @@ class Guard:
         if site is None and origin is None and person.via is Via.TOKEN:
             return None
         own = site in _OWN_SITE if site is not None else origin is not None and self._is_own(origin, request.headers)
-        return None if own else _message(403, "only a page of this dashboard may ask for a change")
+        return None if own else _message(request, 403, "only a page of this dashboard may ask for a change")
 
     def _is_own(self, origin: str, headers: Headers) -> bool:
         if self._login.public_url:
@@ -249,5 +261,15 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-def _message(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
+def _message(request: Request, status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
+    refuse(request, sentence)
     return JSONResponse({"message": sentence}, status, headers)
+
+
+def _log_refused(request: Request, person: Person | None, why: str) -> None:
+    """Write down who was refused what, where it would have changed something."""
+    if request.method in SAFE_METHODS:
+        return
+    by, subject = (str(person), person.subject) if person is not None else ("", "")
+    said = fields(path=one_line(request.url.path), by=by, subject=subject)
+    _log.warning("refused on the dashboard: %s", one_line(why), extra=said)

@@ -4,15 +4,17 @@ provider; which claims count is said here.
 https://openid.net/specs/openid-connect-core-1_0.html, https://openid.net/specs/openid-connect-rpinitiated-1_0.html
 """
 
+import asyncio
 import html
 import logging
 import warnings
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import field
-from datetime import datetime, timedelta
+from dataclasses import field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
+from weakref import WeakValueDictionary
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -43,6 +45,11 @@ _ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "
 """By key pairs only: neither unsigned, nor by a secret that others have, too."""
 _SCOPES = ("openid", "profile", "email", "groups")
 _MOST_GROUPS = 1000
+_NEVER = datetime.max.replace(tzinfo=UTC)
+_OF_ITS_TIME = 0.9
+"""After which part of its time a token is renewed."""
+_AGAIN = timedelta(minutes=1)
+"""When that is tried again, where the provider did not answer."""
 _log = logging.getLogger(__name__)
 
 
@@ -63,6 +70,10 @@ class Session:
     """Their token at the forge, where they logged in with their account there. It leaves this process to the forge
     alone.
     """
+    refresh_token: str = field(default="", repr=False)
+    """What the forge gives another one for; empty where it gives none."""
+    renew_at: datetime = _NEVER
+    """When that is to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +95,7 @@ class OidcLogin:
         self._secret = _secret(provider)
         self._sessions: Remembered[Session] = Remembered(clock, IDLE, LONGEST)
         self._attempts: Remembered[_Attempt] = Remembered(clock, ATTEMPT, ATTEMPT)
+        self._renewing = WeakValueDictionary[str, asyncio.Lock]()
         self._known: tuple[datetime, StarletteOAuth2App] | None = None
 
     def routes(self) -> list[Route]:
@@ -93,6 +105,11 @@ class OidcLogin:
             Route(CALLBACK, self._end, methods=["GET"]),
             Route(LOGOUT, self._log_out, methods=["POST"]),
         ]
+
+    @property
+    def is_forge(self) -> bool:
+        """Whether people log in with their account at the forge."""
+        return self._provider.forge
 
     @property
     def issuer(self) -> str:
@@ -107,6 +124,49 @@ class OidcLogin:
         name = request.cookies.get(SESSION_COOKIE, "")
         found = self._sessions.get(name, uses=request.url.path not in (EVENTS, API_EVENTS)) if name else None
         return None if found is None else (name, found)
+
+    async def renewed(self, name: str, session: Session) -> Session:
+        """Return a session with a token that the forge takes, as far as it renews it: once, for all who ask meanwhile.
+        Where it does not, the old token stays, of which the forge says that it is over.
+        """
+        if session.renew_at > self._clock():
+            return session
+        lock = self._renewing.setdefault(name, asyncio.Lock())
+        async with lock:
+            known = self._sessions.get(name, uses=False) or session
+            if known.renew_at > self._clock():
+                return known
+            made = await self._renew(known)
+            self._sessions.change(name, made)
+            return made
+
+    async def _renew(self, session: Session) -> Session:
+        from authlib.integrations.base_client.errors import OAuthError
+
+        asked = {"grant_type": "refresh_token", "refresh_token": session.refresh_token}
+        said = fields(subject=session.person.subject)
+        try:
+            token = await (await self._client()).fetch_access_token(**asked)
+            _log.info("a token at the forge was renewed", extra=said)
+            return replace(session, **self._forge_tokens(token, session.refresh_token))
+        except OAuthError as error:
+            _log.warning("a token at the forge is not renewed: %s", one_line(str(error)), extra=said)
+            return replace(session, refresh_token="", renew_at=_NEVER)
+        except Exception as error:
+            _log.warning("a token at the forge is not renewed yet: %s", one_line(str(error)), extra=said)
+            return replace(session, renew_at=self._clock() + _AGAIN)
+
+    def _forge_tokens(self, token: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+        """Return what a session has of a provider that is the forge; ``before`` renews again where it gives nothing
+        newer.
+        """
+        if not self._provider.forge:
+            return {}
+        refresh, lasts = str(token.get("refresh_token") or before), token.get("expires_in")
+        is_known = refresh and isinstance(lasts, int) and 0 < lasts <= LONGEST.total_seconds()
+        renew_at = self._clock() + timedelta(seconds=lasts) * _OF_ITS_TIME if is_known and lasts else _NEVER
+        own = str(token.get("access_token") or "")
+        return {"forge_token": own, "refresh_token": refresh, "renew_at": renew_at}
 
     # --- logging in ---
 
@@ -128,7 +188,7 @@ class OidcLogin:
             return plain_page(400, "This login did not begin here, or took too long.", LOGIN, "Log in")
         request.scope["session"] = attempt.kept
         try:
-            claims, id_token, token = await self._claims(request)
+            claims, id_token, tokens = await self._claims(request)
             person = person_from(claims, self._provider)
         except LoginRefused as error:
             return self._failed(error, str(error))
@@ -138,12 +198,12 @@ class OidcLogin:
             self._sessions.remove(before[0])
         _log.info("logged in", extra=fields(subject=person.subject, by=str(person)))
         answer = RedirectResponse(attempt.goes_to, 303)
-        _set_cookie(answer, SESSION_COOKIE, self._sessions.add(Session(person, id_token, token)))
+        _set_cookie(answer, SESSION_COOKIE, self._sessions.add(Session(person, id_token, **tokens)))
         _drop_cookie(answer, ATTEMPT_COOKIE)
         return answer
 
-    async def _claims(self, request: Request) -> tuple[Mapping[str, Any], str, str]:
-        """Return what the provider says of a person, its id token, and their own token where it is the forge."""
+    async def _claims(self, request: Request) -> tuple[Mapping[str, Any], str, dict[str, Any]]:
+        """Return what the provider says of a person, its id token, and their own tokens where it is the forge."""
         client, provider = await self._client(), self._provider
         wanted = {
             "iss": {"essential": True, "values": [provider.issuer]},
@@ -160,8 +220,7 @@ class OidcLogin:
             if more.get("sub") != claims["sub"]:
                 raise LoginRefused(f"{provider.issuer} says two things of who somebody is")
             claims = {**more, **claims}
-        own = str(token.get("access_token") or "") if provider.forge else ""
-        return claims, str(token["id_token"]), own
+        return claims, str(token["id_token"]), self._forge_tokens(token)
 
     async def _client(self) -> "StarletteOAuth2App":
         """Return Authlib's client, with what the provider says of itself. Raises `LoginRefused` for another issuer."""

@@ -22,6 +22,8 @@ __all__ = [
     "form_token",
     "person_of",
     "posted_form",
+    "refuse",
+    "refused",
 ]
 
 
@@ -97,6 +99,17 @@ def forge_token(request: Request) -> str:
     """Return the token of who asks at the forge, where they logged in with their account there; else nothing."""
     token: str = request.state.forge_token
     return token
+
+
+def refuse(request: Request, why: str) -> None:
+    """Note why nothing is done for a request: `guard` writes down what was to change something."""
+    request.state.refused = why
+
+
+def refused(request: Request) -> str:
+    """Return why nothing was done for a request; empty where it was."""
+    why: str = getattr(request.state, "refused", "")
+    return why
 
 
 async def posted_form(request: Request) -> dict[str, str] | None:

@@ -61,6 +61,13 @@ class Remembered(Generic[T]):
                 self._entries.move_to_end(key)
             return entry.value
 
+    def change(self, name: str, value: T) -> None:
+        """Remember another value for a name that has one still."""
+        with self._lock:
+            entry = self._entries.get(_key(name))
+            if entry is not None:
+                entry.value = value
+
     def remove(self, name: str) -> T | None:
         """Forget a name; return its value, if it had one still."""
         value = self.get(name)

@@ -40,6 +40,7 @@ from gitops_bg.web.access.person import (
     form_token,
     person_of,
     posted_form,
+    refuse,
 )
 from gitops_bg.web.dashboard.action_table import ACTIONS, OF_GROUPS, Action
 
@@ -227,6 +228,7 @@ class _Asking:
 
     def refuse(self, error: GitopsBgError, newer: PlannedCommand | None = None) -> Response:
         """Return why it was not done; with what could be done now, where the app has changed meanwhile."""
+        refuse(self._request, str(error))
         said: dict[str, Any] = {"message": str(error), "reason": error.reason}
         if newer is not None:
             said["newer"] = {"would": newer.says, **_shown(newer)}

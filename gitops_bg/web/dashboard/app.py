@@ -2,6 +2,7 @@
 
 import logging
 import mimetypes
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
@@ -12,7 +13,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from gitops_bg.agent.logs import fields
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.web.access.guard import Guard, Login, is_loopback
 from gitops_bg.web.access.oidc import API_EVENTS, EVENTS
 from gitops_bg.web.access.person import ANYBODY, Person, Via
@@ -45,7 +48,32 @@ def dashboard_server(
     if not wanted.is_needed and wanted.loopback in (None, ANYBODY):
         remedy = "a file of --dashboard-login-file lets people log in" if option == "--dashboard" else _IN_POD
         _log.warning("%s; %s", wanted.why_reading_only, remedy)
+    if wanted.oidc is not None and wanted.oidc.is_forge:
+        running.listeners.append(_ForgeCheck(running, wanted.oidc.issuer))
     return WebServer(dashboard(Source(running), wanted), host, port, headers=(), option=option)
+
+
+class _ForgeCheck:
+    """Says in the log where people log in at what is not the forge of the repository: once main is read, and again when
+    it names another forge.
+    """
+
+    def __init__(self, running: Running, issuer: str) -> None:
+        self._running = running
+        self._issuer = issuer
+        self._checked: object = self
+
+    def __call__(self, _: AppOrGroup) -> None:
+        """Check in a thread of its own where main says something new: it may ask a server."""
+        reading = self._running.catalog.reading
+        if reading.settings_known and self._running.catalog.seen and self._checked != reading.settings.forge:
+            self._checked = reading.settings.forge
+            threading.Thread(target=self._check, name="forge-check", daemon=True).start()
+
+    def _check(self) -> None:
+        if why := self._running.account("of nobody", self._issuer).why_unusable():
+            said = fields(issuer=self._issuer)
+            _log.warning("`forge: true` of the login file does not fit, nobody acts there: %s", why, extra=said)
 
 
 def dashboard(source: Source, login: Login) -> Guard:

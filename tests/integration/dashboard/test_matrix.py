@@ -211,7 +211,9 @@ def test_other_pages_show_of_apps_what_one_may_see(matrix: Matrix, path: str, gr
 
 @pytest.mark.parametrize("group", ROLES)
 @pytest.mark.parametrize("path", [path for path, row in ROWS.items() if isinstance(row, Role)])
-def test_actions_are_for_who_has_the_role_there(matrix: Matrix, path: str, group: str) -> None:
+def test_actions_are_for_who_has_the_role_there(
+    matrix: Matrix, path: str, group: str, caplog: pytest.LogCaptureFixture
+) -> None:
     role, roles = ROWS[path], ROLES[group]
     assert isinstance(role, Role)
     refused = 0 if role in roles else 403 if Role.VIEWER in roles else 404
@@ -231,6 +233,7 @@ def test_actions_are_for_who_has_the_role_there(matrix: Matrix, path: str, group
     is_operator_there = group == "others" and role is not Role.OPERATOR
     assert elsewhere.status_code == (403 if is_operator_there else 404)
     sure = {"sure": "yes", "reason": "x", "head": matrix.head}
+    caplog.clear()
     never = [
         person.post(at(path), data=sure, headers=JSON | SAME),
         person.post(at(path), data=sure | {"token": form_of(matrix.with_session(group))}, headers=JSON | SAME),
@@ -240,6 +243,7 @@ def test_actions_are_for_who_has_the_role_there(matrix: Matrix, path: str, group
     ]
     for answer in never:
         assert answer.status_code == (404 if refused == 404 and answer in never[:2] else 403), answer.text
+    assert [each.getMessage()[:9] for each in caplog.records].count("refused o") == len(never), "each is in the log"
     if refused:
         done = [
             script.post(at(path), data=sure, headers=bearer(group)),

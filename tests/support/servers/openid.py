@@ -35,6 +35,10 @@ class OpenIdProvider:
         self.metadata: dict[str, Any] = {}
         self.asked: list[dict[str, str]] = []
         """The queries of its page of logging in."""
+        self.renews = False
+        """Whether it gives tokens that renew others, each once."""
+        self.renewed: list[str] = []
+        """With which ones somebody came."""
         self._codes: dict[str, dict[str, str]] = {}
         self.address = ""
 
@@ -57,7 +61,9 @@ class OpenIdProvider:
         return f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}"
 
     def token(self, form: dict[str, str]) -> dict[str, Any] | None:
-        """The answer to a code, once, and only to who began with it."""
+        """The answer to a code, once, and only to who began with it; or to a token that renews."""
+        if form["grant_type"] == "refresh_token":
+            return self._renew(form["refresh_token"])
         query = self._codes.pop(form.get("code", ""), None)
         verifier = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(verifier).rstrip(b"=").decode()
@@ -67,7 +73,16 @@ class OpenIdProvider:
         claims = {"iss": self.address, "aud": CLIENT, "iat": now, "exp": now + 60, "nonce": query["nonce"]}
         claims = {name: value for name, value in {**claims, **self.person, **self.changes}.items() if value is not None}
         answer = {"access_token": "an-access-token", "token_type": "Bearer", "expires_in": 60}
-        return answer | {"id_token": self.signed(claims)}
+        more = {"refresh_token": "renewal-0"} if self.renews else {}
+        return answer | {"id_token": self.signed(claims)} | more
+
+    def _renew(self, by: str) -> dict[str, Any] | None:
+        self.renewed.append(by)
+        if not self.renews or by != f"renewal-{len(self.renewed) - 1}":
+            return None
+        number = len(self.renewed)
+        answer = {"access_token": f"token-{number}", "token_type": "Bearer", "expires_in": 60}
+        return answer | {"refresh_token": f"renewal-{number}"}
 
     def signed(self, claims: dict[str, Any]) -> str:
         if self.alg == "none":

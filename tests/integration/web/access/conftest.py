@@ -19,6 +19,14 @@ class Browser:
     def request(self, method: str, path: str, **given: Any) -> httpx.Response:
         return asyncio.run(self._client.request(method, path, **given))
 
+    def many(self, path: str, times: int) -> list[httpx.Response]:
+        """So many requests at once."""
+
+        async def ask() -> list[httpx.Response]:
+            return await asyncio.gather(*(self._client.get(path) for _ in range(times)))
+
+        return asyncio.run(ask())
+
     def get(self, path: str, **given: Any) -> httpx.Response:
         return self.request("GET", path, **given)
 

@@ -128,6 +128,35 @@ def test_a_file_of_tokens_that_is_missing_is_told_at_the_start(tmp_path: Path) -
         Tokens(tmp_path / "tokens.yaml", lambda: NOW)
 
 
+# --- what is written down ---
+
+
+@pytest.mark.parametrize(
+    ("headers", "why", "by"),
+    [
+        ({}, "log in first; a script sends its token: Authorization: Bearer <token>", None),
+        (_bearer(TOKEN) | {"Sec-Fetch-Site": "cross-site"}, "only a page of this dashboard may ask for a change", "ci"),
+    ],
+    ids=["nobody", "another site"],
+)
+def test_who_is_refused_a_change_and_why_is_in_the_log(
+    scripts: Browser, caplog: pytest.LogCaptureFixture, headers: dict[str, str], why: str, by: str | None
+) -> None:
+    assert scripts.post("/?x=1", headers=headers).status_code in (401, 403)
+    (written,) = [each for each in caplog.records if each.name == "gitops_bg.web.access.guard"]
+    assert written.getMessage() == f"refused on the dashboard: {why}"
+    said = written.__dict__["gitops_bg_fields"]
+    assert (said["path"], said.get("subject")) == ("/", by and f"token:{by}")
+
+
+def test_neither_a_page_that_is_refused_nor_a_change_that_is_made_is(
+    scripts: Browser, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert scripts.get("/").status_code == 401
+    assert scripts.post("/", headers=_bearer(TOKEN)).status_code == 200
+    assert "refused" not in caplog.text
+
+
 # --- without a login ---
 
 

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.web.access.guard import Guard, login_from
 from gitops_bg.web.access.oidc import ATTEMPT_COOKIE, CALLBACK, EVENTS, SESSION_COOKIE, own_path
-from gitops_bg.web.access.person import Access, form_token, person_of
+from gitops_bg.web.access.person import Access, forge_token, form_token, person_of
 from tests.integration.web.access.conftest import Browser
 from tests.support.servers.openid import CLIENT, SECRET, OpenIdProvider, openid_provider
 
@@ -33,7 +33,7 @@ async def _who(request: Request) -> Response:
     person = person_of(request)
     assert person is not None
     said = {"name": person.name, "email": person.email, "subject": person.subject, "groups": sorted(person.groups)}
-    return JSONResponse(said | {"via": person.via, "form": form_token(request)})
+    return JSONResponse(said | {"via": person.via, "form": form_token(request), "account": forge_token(request)})
 
 
 class Clock:
@@ -378,6 +378,72 @@ def test_who_logs_out_is_out_and_may_end_the_providers_session_too(
     assert parse_qs(urlsplit(link).query)["post_logout_redirect_uri"] == [f"{HERE}/"]
     browser.cookies.set(SESSION_COOKIE, name, domain="bg.example.com")
     assert browser.get("/").status_code == 401, "also by the former cookie"
+
+
+# --- the own account at the forge ---
+
+
+@pytest.fixture
+def forge(provider: OpenIdProvider, tmp_path: Path, clock: Clock) -> Dashboard:
+    """A dashboard at which people log in with their account at the forge."""
+    return Dashboard(provider, tmp_path, clock, more=", forge: true")
+
+
+def test_a_token_at_the_forge_is_renewed_before_it_ends_by_what_came_with_the_last_one(
+    forge: Dashboard, provider: OpenIdProvider, clock: Clock
+) -> None:
+    provider.renews = True
+    browser, found = forge.logged_in(), list[str]()
+    for seconds in (0, 50, 55, 110, 115):
+        clock.ahead = timedelta(seconds=seconds)
+        found.append(browser.get("/").json()["account"])
+    assert found == ["an-access-token", "an-access-token", "token-1", "token-2", "token-2"]
+    assert provider.renewed == ["renewal-0", "renewal-1"]
+
+
+def test_many_who_ask_at_once_renew_it_once_and_an_open_page_does_not(
+    forge: Dashboard, provider: OpenIdProvider, clock: Clock
+) -> None:
+    provider.renews = True
+    browser = forge.logged_in()
+    clock.ahead = timedelta(seconds=59)
+    assert browser.get(EVENTS).json()["account"] == "an-access-token"
+    assert provider.renewed == []
+    answers = browser.many("/", 8)
+    assert {each.json()["account"] for each in answers} == {"token-1"}
+    assert provider.renewed == ["renewal-0"]
+
+
+@pytest.mark.parametrize(("renews", "asked"), [(False, 1), (None, 0)], ids=["takes it back", "gives none"])
+def test_a_token_that_nobody_renews_stays_and_the_forge_says_that_it_is_over(
+    forge: Dashboard, provider: OpenIdProvider, clock: Clock, renews: bool | None, asked: int
+) -> None:
+    provider.renews = renews is not None
+    browser = forge.logged_in()
+    provider.renews = False
+    for seconds in (59, 600):
+        clock.ahead = timedelta(seconds=seconds)
+        assert browser.get("/").json()["account"] == "an-access-token"
+    assert len(provider.renewed) == asked, "nor is it asked again"
+
+
+def test_a_provider_that_is_away_is_asked_again_a_minute_later(
+    forge: Dashboard, provider: OpenIdProvider, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.renews = True
+    browser = forge.logged_in()
+    with monkeypatch.context() as away:
+        away.setattr("httpx.AsyncHTTPTransport.handle_async_request", _away)
+        clock.ahead = timedelta(seconds=59)
+        assert browser.get("/").json()["account"] == "an-access-token"
+    assert browser.get("/").json()["account"] == "an-access-token"
+    assert provider.renewed == []
+    clock.ahead = timedelta(seconds=120)
+    assert browser.get("/").json()["account"] == "token-1"
+
+
+async def _away(*_: object) -> httpx.Response:
+    raise httpx.ConnectError("no route to host")
 
 
 # --- the file ---
