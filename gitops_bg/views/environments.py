@@ -16,9 +16,10 @@ from gitops_bg.core.environments.proven import (
     EnvironmentInput,
     Former,
     KnownRelease,
-    former_of,
+    formers_of,
     named_in,
     newest_first,
+    rule_of,
 )
 from gitops_bg.core.model.version import AppKey, ReleaseId
 from gitops_bg.repo.ledger.ledger import ClusterLedger, report_of
@@ -164,7 +165,7 @@ def _cells(
         here = tuple(row for cluster in environment.clusters if (row := rows.get((app, cluster))))
         told = {cluster: ledgers[cluster].trouble for cluster in environment.clusters if cluster in ledgers}
         troubles = tuple(f"{cluster}: {said}" for cluster, said in told.items() if said)
-        formers = former_of(environments, environment, folders, report)
+        formers = formers_of(rule_of(environments, environment, folders), environments, folders, report)
         held = partial(held_in_main, app, environment.name)
         choice = _choice(environment, formers, here, placed, held)
         yield EnvironmentCell(environment.name, here, choice, formers, troubles)

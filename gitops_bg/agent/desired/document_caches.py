@@ -157,17 +157,17 @@ class PolicyView:
     asks_about_others: bool = field(default=False, compare=False)
     """Whether a rule asks about apps other than the one it is for."""
 
-    def of(self, app: AppKey, labels: Labels) -> tuple[Policy, ...]:
-        """Return the policies that are for an app."""
-        return matching(self.policies, app, labels) if self.policies else ()
+    def of(self, app: AppKey, labels: Labels, environment: str = "") -> tuple[Policy, ...]:
+        """Return the policies that are for an app, in an environment where the repository has some."""
+        return matching(self.policies, app, labels, environment) if self.policies else ()
 
-    def troubles_of(self, app: AppKey, labels: Labels) -> tuple[str, ...]:
+    def troubles_of(self, app: AppKey, labels: Labels, environment: str = "") -> tuple[str, ...]:
         """Return the errors in files that are, or may be, for an app."""
-        return tuple(each.said for each in self.troubles if _concerns(each, app, labels))
+        return tuple(each.said for each in self.troubles if _concerns(each, app, labels, environment))
 
 
-def _concerns(trouble: FileTrouble, app: AppKey, labels: Labels) -> bool:
-    return trouble.policies is None or any(matches(each.match, app, labels) for each in trouble.policies)
+def _concerns(trouble: FileTrouble, app: AppKey, labels: Labels, environment: str) -> bool:
+    return trouble.policies is None or any(matches(each.match, app, labels, environment) for each in trouble.policies)
 
 
 class PolicyCache:

@@ -16,18 +16,23 @@ from cachetools import LRUCache
 from gitops_bg.agent.desired.reading import AppEntry, Reading
 from gitops_bg.agent.desired.releases import release_in, release_path
 from gitops_bg.agent.runtime.cpu import cpu_limited
+from gitops_bg.core.checks.policy_judge import proofs_asked_for
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.model import After, Environment, Environments, Newer, wave, wave_of
 from gitops_bg.core.environments.proven import (
     ClusterReport,
     EnvironmentInput,
+    Former,
     KnownRelease,
     OfferedRelease,
-    former_of,
+    formers_of,
     named_in,
+    rule_of,
 )
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.policy_rules import After as AfterRule
+from gitops_bg.core.model.policy_rules import Mode
 from gitops_bg.core.model.version import AppKey, AppOrGroup, ReleaseId
 from gitops_bg.core.names import entry_branch
 from gitops_bg.repo.ledger.ledger import FollowedLedger, report_of
@@ -37,7 +42,8 @@ from gitops_bg.repo.read.promotion_branches import AskedBy
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import STATE_PREFIX, entry_of_branch
 from gitops_bg.spec.app.layout import OVERLAY_FILE, RELEASE_FILE
-from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.app.load import AppConfig, load_app
+from gitops_bg.spec.environments.home import Home
 from gitops_bg.spec.environments.release import Release
 
 LOGGER = logging.getLogger(__name__)
@@ -292,7 +298,14 @@ class EnvironmentInputs:
         if home is None:
             return None
         own, release, cluster = home.environment, config.release, self._repository.settings.cluster
-        formers = former_of(home.environments, own, home.folders, lambda cluster: self.ledgers.report(cluster, app))
+        policies = reading.policies.of(app, config.labels, own.name)
+        formers = self._formers(app, home, rule_of(home.environments, own, home.folders))
+        asked = (
+            replace(former, warns=policy.mode is Mode.WARN)
+            for policy in policies
+            for rule in proofs_asked_for((policy,))
+            for former in self._formers(app, home, rule)
+        )
         named = named_in(formers)
         entered = None
         if release is not None and formers:
@@ -305,8 +318,9 @@ class EnvironmentInputs:
         problems = (*at.problems, *(each for each in config.problems if not is_known or each.file not in fit))
         return EnvironmentInput(
             own.name,
-            tuple(int(each.total_seconds()) for each in home.environments.thresholds(own.name, home.folders)),
+            self._thresholds(reading, app, config, home),
             formers,
+            asked=tuple(asked),
             known=tuple(known),
             entered=entered,
             enter=own.enter,
@@ -320,6 +334,20 @@ class EnvironmentInputs:
             unclear=str(problems[0]) if problems else "",
             watched_since=self.watched_since(),
         )
+
+    @staticmethod
+    def _thresholds(reading: Reading, app: AppKey, config: AppConfig, home: Home) -> tuple[int, ...]:
+        """Return for how many seconds later environments ask a release to serve here, the fewest first: by
+        ``environments.yaml``, and by the policies that are for the app there.
+        """
+        asked = set(home.environments.thresholds(home.name, home.folders))
+        for later in home.environments.passed(home.folders):
+            policies = reading.policies.of(app, config.labels, later.name) if later.name != home.name else ()
+            asked |= {rule.proven for rule in proofs_asked_for(policies) if home.name in rule.from_}
+        return tuple(sorted(int(each.total_seconds()) for each in asked))
+
+    def _formers(self, app: AppKey, home: Home, rule: AfterRule) -> tuple[Former, ...]:
+        return formers_of(rule, home.environments, home.folders, lambda cluster: self.ledgers.report(cluster, app))
 
     def _placed(self, reading: Reading, release: ReleaseId, commit: str) -> KnownRelease:
         """Return a release with its place in the present history of main; without one where main lacks its commit."""

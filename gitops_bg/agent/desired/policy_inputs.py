@@ -6,7 +6,7 @@ people of the newest main and, for a waiting promotion, also by those before its
 not count, and a removed one no longer does. Decides nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cachetools import LRUCache
@@ -15,8 +15,16 @@ from gitops_bg.agent.desired.people import Circumstances, ForgeLookup, PeopleFac
 from gitops_bg.agent.desired.promoted import AppVersions, Promoted
 from gitops_bg.agent.desired.reading import Reading
 from gitops_bg.agent.runtime.failures import log_bug
-from gitops_bg.core.checks.policy_facts import awaits_promotion, commits_asked_about
-from gitops_bg.core.checks.policy_judge import OVERRIDE, AskedOfPeople, asks_for_signed_override, matching
+from gitops_bg.core.checks.policy_facts import awaits_promotion, commits_asked_about, described_by
+from gitops_bg.core.checks.policy_judge import (
+    OVERRIDE,
+    SKIPPED,
+    AskedOfPeople,
+    asks_for_signed_override,
+    images_asked_about,
+    matching,
+    proofs_asked_for,
+)
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.desired import Desired, Problem
@@ -28,8 +36,16 @@ from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, PullSubje
 from gitops_bg.core.written import Labels
 from gitops_bg.repo.read.signatures import Keys
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, SETTINGS_FILE, SIGNERS_FILE
+from gitops_bg.spec.app.layout import (
+    PEOPLE_FILE,
+    POLICIES_FOLDER,
+    PRIMARY_FILE,
+    RELEASE_FILE,
+    SETTINGS_FILE,
+    SIGNERS_FILE,
+)
 from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.app.primary import primary_in
 from gitops_bg.spec.app.settings import read_settings
 from gitops_bg.spec.policies.load import load_policies
 from gitops_bg.spec.policies.models import PersonEntry
@@ -58,8 +74,8 @@ class SignedFacts:
         return replace(policing, commits=commits)
 
     def signed_before(self, promotion: CommitFacts) -> CommitFacts:
-        """Add the signer to a past promotion that overrode a policy, by the signers before it."""
-        if not promotion.trailer(OVERRIDE):
+        """Add the signer to a past promotion or entry that overrode a policy, by the signers before it."""
+        if not (promotion.trailer(OVERRIDE) or promotion.trailer(SKIPPED)):
             return promotion
         parent = self._repository.around(promotion.commit, ()).parent
         files = (self._at(parent) if parent else Trusted(),)
@@ -107,6 +123,8 @@ class SignedFacts:
         return SignedBy(people[0].name, expires=expires)
 
 
+_MOST_SERVED = 50
+"""How many former contents of a ``primary.yaml`` are looked through."""
 _PATHS = (POLICIES_FOLDER, SETTINGS_FILE)
 _REMEMBERED = 64
 
@@ -121,6 +139,7 @@ class PolicyInputs:
         self._versions = AppVersions(repository)
         self._then: LRUCache[tuple[str, ...], _Then] = LRUCache(_REMEMBERED)
         """By the commit, and what main was before it, or may have been."""
+        self._images: LRUCache[tuple[str, int], frozenset[str]] = LRUCache(_REMEMBERED)
         self.heard: ForgeLookup = lambda _: None
         """The forge's answers on who approved and who merged. Set by the forge's thread."""
         self.pull_view: Callable[[PullSubject], PullView | None] = lambda _: None
@@ -153,6 +172,7 @@ class PolicyInputs:
             then = self._with_extra_files(then or PoliciesThen(promotion), app)
         policing = replace(policing, then=then, beside=beside)
         policing = replace(policing, commits=self._commits(commits_asked_about(desired, record, policing)))
+        policing = replace(policing, entry=self._entry(app, policing) if config.environment else None)
         version = self._versions.of(app, desired, record)
         policing = self._people.of(policing, self._circumstances(reading, app, version, promotion))
         return self._signed.with_overrides(policing, desired.commit, promotion)
@@ -179,13 +199,40 @@ class PolicyInputs:
         """Return the policies that are for an app, and those before its promotion, or why these are ``unknown``; or
         None.
         """
-        view, labels = reading.policies, config.labels
-        then = self._before(promotion, app, labels) if promotion else None
+        view, labels, environment = reading.policies, config.labels, reading.environment.name
+        then = self._before(promotion, app, labels, environment) if promotion else None
         then = PoliciesThen("", unread=unknown) if unknown else then
-        policies, troubles = view.of(app, labels), view.troubles_of(app, labels)
+        policies, troubles = view.of(app, labels, environment), view.troubles_of(app, labels, environment)
         if not (policies or troubles or then):
             return None
-        return PolicyInput(policies, then, (), troubles, labels, config.annotations)
+        found = PolicyInput(policies, then, (), troubles, labels, config.annotations, environment=environment)
+        served = {each: self._served(app, each) for each in images_asked_about(found.all_policies)}
+        return replace(found, served={name: images for name, images in served.items() if images is not None})
+
+    def _served(self, app: AppKey, environment: str) -> frozenset[str] | None:
+        """Return the images that serve or served in an environment, as main says; None where nobody can tell."""
+        path = f"{self._repository.places.folder(app)}/{environment}/{PRIMARY_FILE}"
+        try:
+            now = self._repository.text_file(path)
+            key = (path, hash(now))
+            if key not in self._images:
+                said = self._repository.changes_of_file(path, most=_MOST_SERVED)
+                self._images[key] = images_served((each.content for each in said), app)
+            return self._images[key]
+        except GitopsBgError:
+            return None
+
+    def _entry(self, app: AppKey, policing: PolicyInput) -> CommitFacts | None:
+        """Return the commit that let the release of the target in, where a rule asks whether that is proven: who let it
+        in past an environment overrides that.
+        """
+        made = self._repository.source(app, RELEASE_FILE) if proofs_asked_for(policing.all_policies) else None
+        found = self._commits((made.commit,)) if made is not None and made.commit else ()
+        try:
+            signed = asks_for_signed_override(policing.all_policies)
+            return self._signed.signed_before(found[0]) if found and signed else next(iter(found), None)
+        except GitopsBgError:
+            return found[0]
 
     def group_people(self, reading: Reading, group: GroupKey, asked: AskedOfPeople, version: Promoted) -> PolicyInput:
         """Return all that rules ask about people of the version that a group moves to. A bug in here shuts these
@@ -246,13 +293,13 @@ class PolicyInputs:
         except GitopsBgError as error:
             return replace(then, unread=then.unread or str(error))
 
-    def _before(self, commit: str, app: AppKey, labels: Labels) -> PoliciesThen | None:
+    def _before(self, commit: str, app: AppKey, labels: Labels, environment: str) -> PoliciesThen | None:
         """Return the policies that main had before the promotion; None if there were none, and it changed none."""
         try:
             then = self._at(commit)
         except GitopsBgError as error:
             return PoliciesThen(commit, unread=str(error))
-        found = matching(then.policies, app, labels)
+        found = matching(then.policies, app, labels, environment)
         return PoliciesThen(commit, found, then.changed) if found or then.changed else None
 
     def _people_before(self, commit: str) -> Directory:
@@ -283,6 +330,12 @@ class PolicyInputs:
         }
         folder = load_policies(files)
         return tuple(each.policy for each in folder.written), Directory(folder.people.people)
+
+
+def images_served(contents: Iterable[bytes | None], app: AppKey) -> frozenset[str]:
+    """Return all images of what a ``primary.yaml`` said, by its contents."""
+    said = (primary_in(each, app) for each in contents if each is not None)
+    return frozenset(image for each in said if each is not None for image in described_by(each.snapshot.text)[0] or ())
 
 
 @dataclass(frozen=True, slots=True)

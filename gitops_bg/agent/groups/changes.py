@@ -74,7 +74,8 @@ def policies_of_version(reading: Reading, group: GroupKey, desired: DesiredGroup
     """Return the policies of main that are for any service of a version, each once."""
     services = desired.versions[version].services if version in desired.versions else ()
     apps = (AppKey(group.namespace, member_name(each, version)) for each in services)
-    return dict.fromkeys(policy for app in apps for policy in reading.policies.of(app, reading.labels(app)))
+    of, environment = reading.policies.of, reading.environment.name
+    return dict.fromkeys(policy for app in apps for policy in of(app, reading.labels(app), environment))
 
 
 def too_late_to_override(path: str, group: GroupKey, version: str) -> str:

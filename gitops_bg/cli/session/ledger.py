@@ -7,18 +7,23 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from gitops_bg.agent.desired.policy_inputs import SignedFacts
+from gitops_bg.agent.desired.policy_inputs import SignedFacts, images_served
+from gitops_bg.agent.desired.releases import release_path
 from gitops_bg.agent.operate.restore_version import load_from
 from gitops_bg.cli.errors import NameNotFound, ObjectNotFound
 from gitops_bg.cli.output import Output
 from gitops_bg.core.checks.policy_facts import described_by
 from gitops_bg.core.checks.policy_judge import PastPromotion
+from gitops_bg.core.environments.model import Environment
+from gitops_bg.core.environments.proven import MOST_PROVEN, ClusterReport, Former, KnownRelease
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.policy_facts import Approval, CommitFacts, PastMove, PolicyFacts, VersionFacts
 from gitops_bg.core.model.policy_rules import Proof
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey, AppOrGroup
+from gitops_bg.repo.ledger.ledger import report_of
 from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.app.layout import PRIMARY_FILE
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.policies.people import Directory, names, written_by
 
@@ -60,12 +65,14 @@ def report_unverified_entries(repository: Repository, output: Output, *about: Ap
         output.notice(trouble)
 
 
-def past_promotions(repository: Repository, app: AppKey, since: datetime, people: Directory) -> Iterator[PastPromotion]:
+def past_promotions(
+    repository: Repository, app: AppKey, since: datetime, people: Directory, chain: "Chain"
+) -> Iterator[PastPromotion]:
     """Yield the promotions of an app since a moment, oldest first. ``people`` identifies people and their groups."""
     entries = [each.entry for each in reversed(repository.history.of(app))]
     for place, entry in enumerate(entries):
         if entry.event is Event.PROMOTED and entry.at >= since:
-            facts = _facts(repository, app, entry, entries[:place])
+            facts = chain.with_formers(_facts(repository, app, entry, entries[:place]), entry)
             merged = _merged(entry, entries[place + 1 :])
             if merged is not None:
                 facts = _with_people(facts, repository, entry, merged, people)
@@ -91,6 +98,71 @@ def _facts(repository: Repository, app: AppKey, entry: LedgerEntry, before: Sequ
         promotions=_moves(before, Event.PROMOTED),
         rollbacks=_moves(before, *_BACK),
     )
+
+
+class Chain:
+    """What the environments before had proven, and served, when a version was promoted: by the ledgers of their
+    clusters, which know the last proofs, and by main.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._environments = repository.environment.environments
+        self._own = repository.environment.environment
+        self._reports: dict[tuple[str, AppKey], ClusterReport] = {}
+        for ledger in repository.ledgers.read() if self._environments else ():
+            for who, document in ledger.documents.items():
+                if isinstance(who, AppKey):
+                    told = report_of(ledger.cluster, document, ledger.written, ledger.trouble)
+                    self._reports[ledger.cluster, who] = told
+
+    def _before(self) -> Iterator[Environment]:
+        for each in self._environments if self._own is not None else ():
+            if self._own is None or each.name == self._own.name:
+                return
+            yield each
+
+    def with_formers(self, facts: PolicyFacts, entry: LedgerEntry) -> PolicyFacts:
+        """Return facts of a promotion with what was known of the environments before it at that time."""
+        if self._own is None:
+            return facts
+        release = entry.release
+        return replace(
+            facts,
+            environment=self._own.name,
+            release=KnownRelease(release, release.commit or entry.source_commit) if release is not None else None,
+            formers=tuple(self._former(each, facts.app, entry.at) for each in self._before()),
+            served={each.name: self._served(each.name, facts.app, entry) for each in self._before()},
+            entry=self._entry(self._own.name, facts.app, entry),
+        )
+
+    def _entry(self, environment: str, app: AppKey, entry: LedgerEntry) -> CommitFacts | None:
+        """Return the commit that let the release in that was there when a version was promoted."""
+        path = release_path(self._repository, app, environment)
+        there = bool(entry.commit) and self._repository.contains(entry.commit)
+        for said in self._repository.changes_of_file(path, entry.commit, most=1) if there else ():
+            made = self._repository.maker_of(path, said).commit
+            return self._repository.commits.facts([made]).get(made)
+        return None
+
+    def _former(self, environment: Environment, app: AppKey, at: datetime) -> Former:
+        none = ClusterReport("")
+        reports = (replace(self._reports.get((each, app), none), cluster=each) for each in environment.clusters)
+        return Former(environment.name, 0, tuple(_as_of(each, at) for each in reports))
+
+    def _served(self, environment: str, app: AppKey, entry: LedgerEntry) -> frozenset[str]:
+        path = f"{self._repository.places.folder(app)}/{environment}/{PRIMARY_FILE}"
+        there = bool(entry.commit) and self._repository.contains(entry.commit)
+        said = self._repository.changes_of_file(path, entry.commit) if there else ()
+        return images_served((each.content for each in said), app)
+
+
+def _as_of(report: ClusterReport, at: datetime) -> ClusterReport:
+    """Return what a ledger said at a time, by what it says now. It forgets old proofs: then it counts for nothing."""
+    proofs = tuple(each for each in report.proven if each.at <= at)
+    is_forgotten = len(report.proven) >= MOST_PROVEN and not proofs
+    trouble = "it knows the last proofs only" if is_forgotten else ""
+    return ClusterReport(report.cluster, proofs, trouble=trouble)
 
 
 def _merged(entry: LedgerEntry, after: Sequence[LedgerEntry]) -> LedgerEntry | None:

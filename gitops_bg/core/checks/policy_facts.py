@@ -12,6 +12,7 @@ from gitops_bg.core.checks.policy_people import standing
 from gitops_bg.core.delivery.gates import PROMOTE_ALONE, of_commit, place_in_queue
 from gitops_bg.core.delivery.holds import can_roll_back_to
 from gitops_bg.core.delivery.world import answered_once
+from gitops_bg.core.environments.proven import Former, KnownRelease
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Desired
@@ -99,7 +100,28 @@ def facts_of(world: World, version: Version) -> PolicyFacts:
         merge=policing.merge,
         promoted_by_agent=_is_promoted_by_agent(world),
         unheard=policing.unheard,
+        environment=policing.environment,
+        release=_release(version),
+        formers=_formers(world),
+        entry=policing.entry if _is_of_target(world, version) else None,
+        served=policing.served,
     )
+
+
+def _release(version: Version) -> KnownRelease | None:
+    release = version.release
+    return KnownRelease(release, release.commit) if release is not None else None
+
+
+def _formers(world: World) -> tuple[Former, ...]:
+    environment = world.desired.environment
+    return (*environment.formers, *environment.asked) if environment is not None else ()
+
+
+def _is_of_target(world: World, version: Version) -> bool:
+    """Return whether a version is of the release that came in last."""
+    release = world.target.release if world.target else None
+    return release is not None and release == version.release
 
 
 def _is_promoted_by_agent(world: World) -> bool:

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from gitops_bg.core.checks import policy_rules as of
 from gitops_bg.core.checks.policy_people import approvals, separation
+from gitops_bg.core.checks.release_choice import after_environments, not_proven
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.policy_facts import CommitFacts, Overriding, PolicyFacts, RuleVerdict
@@ -35,16 +36,21 @@ from gitops_bg.core.model.version import AppKey
 Labels = tuple[tuple[str, str], ...]
 
 
-def matches(match: Match, app: AppKey, labels: Labels) -> bool:
-    """Return whether a policy is for an app whose target has these labels.
+def matches(match: Match, app: AppKey, labels: Labels, environment: str) -> bool:
+    """Return whether a policy is for an app whose target has these labels, in an environment. Where the repository has
+    none (empty), nobody can tell which is meant, and the policy is for the app: `gitops-bg check` names that mistake.
 
-    >>> matches(Match(namespaces=("pay-*",)), AppKey("pay-eu", "web"), ())
+    >>> matches(Match(namespaces=("pay-*",)), AppKey("pay-eu", "web"), (), "")
     True
-    >>> matches(Match(labels=(("tier", "1"),)), AppKey("shop", "web"), (("tier", "2"),))
+    >>> matches(Match(labels=(("tier", "1"),)), AppKey("shop", "web"), (("tier", "2"),), "")
     False
+    >>> prod = Match(environments=("prod",))
+    >>> [matches(prod, AppKey("shop", "web"), (), environment) for environment in ("prod", "dev", "")]
+    [True, False, True]
     """
     return (
         _any(match.namespaces, app.namespace)
+        and (not environment or _any(match.environments, environment))
         and _any(match.apps, app.name)
         and all(any(key == name and fnmatchcase(value, glob) for key, value in labels) for name, glob in match.labels)
     )
@@ -59,9 +65,10 @@ def may_cover(match: Match, namespace: str) -> bool:
     return not namespace or _any(match.namespaces, namespace)
 
 
-def matching(policies: Iterable[Policy], app: AppKey, labels: Labels) -> tuple[Policy, ...]:
-    """Return the policies for an app, by name."""
-    return tuple(sorted((each for each in policies if matches(each.match, app, labels)), key=lambda each: each.name))
+def matching(policies: Iterable[Policy], app: AppKey, labels: Labels, environment: str) -> tuple[Policy, ...]:
+    """Return the policies for an app in an environment, by name."""
+    found = (each for each in policies if matches(each.match, app, labels, environment))
+    return tuple(sorted(found, key=lambda each: each.name))
 
 
 def apps_asked_about(policies: Iterable[Policy], namespace: str) -> frozenset[AppKey]:
@@ -69,7 +76,7 @@ def apps_asked_about(policies: Iterable[Policy], namespace: str) -> frozenset[Ap
     named: set[AppKey] = set()
     for rule in _rules(policies):
         if isinstance(rule, After):
-            named.add(rule.of(namespace))
+            named |= {other} if (other := rule.of(namespace)) is not None else set()
         elif isinstance(rule, Cel):
             named |= rule.apps
     return frozenset(named)
@@ -78,6 +85,16 @@ def apps_asked_about(policies: Iterable[Policy], namespace: str) -> frozenset[Ap
 def scopes_asked_about(policies: Iterable[Policy]) -> frozenset[str]:
     """Return the scopes in which rules of these policies count apps together."""
     return frozenset(rule.scope for rule in _rules(policies) if isinstance(rule, Concurrency))
+
+
+def proofs_asked_for(policies: Iterable[Policy]) -> tuple[After, ...]:
+    """Return the rules that ask whether a release is proven in environments before."""
+    return tuple(rule for rule in _rules(policies) if isinstance(rule, After) and rule.from_)
+
+
+def images_asked_about(policies: Iterable[Policy]) -> frozenset[str]:
+    """Return the environments whose images rules ask for."""
+    return frozenset(rule.same_as for rule in _rules(policies) if isinstance(rule, Images) and rule.same_as)
 
 
 def asks_for_messages(policies: Iterable[Policy]) -> bool:
@@ -139,7 +156,7 @@ _JUDGES: dict[type, tuple[str, Judging]] = {
     Images: ("images", of.images),
     Message: ("message", of.message),
     Concurrency: ("concurrency", of.concurrency),
-    After: ("after", of.after),
+    After: ("after", lambda rule, *facts: (after_environments if rule.from_ else of.after)(rule, *facts)),
     Cel: ("cel", of.cel),
     Approvals: ("approvals", approvals),
     Separation: ("separation", separation),
@@ -148,8 +165,8 @@ _JUDGES: dict[type, tuple[str, Judging]] = {
 NOT_FOR_THE_FIRST = (Soak, Approvals, Separation)
 """Not for a first deployment: no version serves yet that these rules could protect."""
 
-OVERRIDE, REASON = "Bg-Override", "Bg-Reason"
-"""The trailers of a promotion commit that override policies (policies.md §6)."""
+OVERRIDE, REASON, SKIPPED = "Bg-Override", "Bg-Reason", "Bg-Skipped"
+"""The trailers of a promotion commit, and of one that lets a release in, that override policies (policies.md §6)."""
 
 
 def judge(policies: Iterable[Policy], facts: PolicyFacts, now: datetime) -> tuple[RuleVerdict, ...]:
@@ -186,6 +203,8 @@ def _of_policy(policy: Policy, facts: PolicyFacts, now: datetime) -> Iterator[Ru
         if facts.serving is None and isinstance(rule, NOT_FOR_THE_FIRST):
             continue
         verdict = _of_rule(policy, rule, facts, now)
+        if not verdict.open and not overriding and isinstance(rule, After) and rule.from_:
+            overriding, why_not = _skipping(policy, rule, facts, now)
         if not verdict.open and overriding:
             verdict = replace(verdict, overriding=overriding)
         elif not verdict.open and why_not:
@@ -206,7 +225,7 @@ def _counting(policy: Policy, facts: PolicyFacts) -> PolicyFacts:
     peers = {
         who: peer
         for who, peer in facts.others.peers.items()
-        if any(matches(policy.match, app, labels) for app, labels in peer.apps)
+        if any(matches(policy.match, app, labels, facts.environment) for app, labels in peer.apps)
     }
     return replace(facts, others=replace(facts.others, peers=peers))
 
@@ -216,15 +235,27 @@ def _overriding(policy: Policy, facts: PolicyFacts, now: datetime) -> tuple[Over
     promotion = facts.promotion
     if promotion is None or not facts.promoted or policy.name not in _named(promotion.trailer(OVERRIDE)):
         return None, ""
+    return _overridden_by(policy, promotion, now)
+
+
+def _skipping(policy: Policy, rule: After, facts: PolicyFacts, now: datetime) -> tuple[Overriding | None, str]:
+    """Return who let the release in past all environments that have not proven it; or why that does not count."""
+    entry = facts.entry
+    if entry is None or not not_proven(rule, facts) <= _named(entry.trailer(SKIPPED)):
+        return None, ""
+    return _overridden_by(policy, entry, now)
+
+
+def _overridden_by(policy: Policy, commit: CommitFacts, now: datetime) -> tuple[Overriding | None, str]:
     if policy.override is None:
         return None, "the policy has no override, so it can be changed only"
-    reason = "; ".join(promotion.trailer(REASON))
+    reason = "; ".join(commit.trailer(REASON))
     if not reason:
         return None, f"its override says no {REASON}"
-    person, why_not = (_signing if policy.override.proof is Proof.SIGNED else _writing)(policy.override, promotion, now)
+    person, why_not = (_signing if policy.override.proof is Proof.SIGNED else _writing)(policy.override, commit, now)
     if why_not:
         return None, why_not
-    return Overriding(policy.name, person, reason, promotion.commit, policy.override.proof), ""
+    return Overriding(policy.name, person, reason, commit.commit, policy.override.proof), ""
 
 
 def _writing(lets: BreakGlass, promotion: CommitFacts, _: datetime) -> tuple[str, str]:
@@ -255,10 +286,12 @@ def _named(trailers: tuple[str, ...]) -> set[str]:
     return {name.strip() for trailer in trailers for name in trailer.replace(",", " ").split()}
 
 
-UNTOLD = frozenset(["soak", "concurrency", "after"])
-"""The rules on facts that no ledger has: how long a version was available, and the state of other apps."""
-_OF_PEOPLE = frozenset(["approvals", "separation"])
-"""The rules on facts that the ledger has if a forge was asked who merged and approved."""
+UNTOLD = frozenset(["soak", "concurrency"])
+"""The rules on facts that no ledger has: how long a version was available, and who else was on the move."""
+_UNTOLD_AT_TIMES = frozenset(["approvals", "separation", "after"])
+"""The rules on facts that the ledgers have at times: who merged and approved, if a forge was asked; which release was
+proven where, not the state of other apps.
+"""
 
 
 AS_A_WHOLE = "policy"
@@ -312,7 +345,7 @@ def replay(policies: Iterable[Policy], past: Iterable[PastPromotion]) -> list[Re
 
 def _replayed(policies: tuple[Policy, ...], past: PastPromotion) -> Replayed:
     facts = past.facts
-    matched = matching(policies, facts.app, facts.labels)
+    matched = matching(policies, facts.app, facts.labels, facts.environment)
     verdicts = judge(matched, facts, past.at)
     outcomes = {policy.name: Outcome.ALLOWED for policy in matched}
     for verdict in verdicts:
@@ -344,5 +377,5 @@ def _outcome(verdict: RuleVerdict) -> Outcome:
 
 
 def _why(verdict: RuleVerdict) -> str:
-    untold = verdict.rule in UNTOLD or (verdict.rule in _OF_PEOPLE and verdict.unknown)
+    untold = verdict.rule in UNTOLD or (verdict.rule in _UNTOLD_AT_TIMES and verdict.unknown)
     return f"the ledger does not tell ({verdict.rule})" if untold else verdict.reason

@@ -339,7 +339,19 @@ def images(rule: Images, facts: PolicyFacts, _: datetime) -> RuleAnswer:
     for image in facts.to.images:
         if wrong := _wrong_with(image, rule):
             return RuleAnswer(False, f"{image} {wrong}", remedy=NEVER_BY_ITSELF)
-    return RuleAnswer(True, "every image is allowed")
+    return _same(rule, facts, facts.to.images) if rule.same_as else RuleAnswer(True, "every image is allowed")
+
+
+def _same(rule: Images, facts: PolicyFacts, images: tuple[str, ...]) -> RuleAnswer:
+    served = facts.served.get(rule.same_as)
+    if served is None:
+        return RuleAnswer(False, f"nobody can tell the images that served in {rule.same_as}", unknown=True)
+    other = next((image for image in images if image not in served), "")
+    if other:
+        return RuleAnswer(
+            False, f"{other} never served in {rule.same_as}", remedy=f"let it serve in {rule.same_as} first"
+        )
+    return RuleAnswer(True, f"every image served in {rule.same_as}")
 
 
 def _wrong_with(image: str, rule: Images) -> str:
@@ -398,7 +410,7 @@ def _counts(rule: Concurrency, facts: PolicyFacts, peer: Peer) -> bool:
 def after(rule: After, facts: PolicyFacts, now: datetime) -> RuleAnswer:
     """Return whether the other app has reached the required state."""
     other = rule.of(facts.app.namespace)
-    peer = facts.others.peers.get(other)
+    peer = facts.others.peers.get(other) if other is not None else None
     if peer is None:
         return RuleAnswer(False, f"nobody has looked at {other} yet", unknown=True)
     if peer.healthy_since is None:

@@ -10,10 +10,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.checks.policy_rules import length
+from gitops_bg.core.checks.policy_rules import RuleAnswer, length
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.model import Newer
 from gitops_bg.core.environments.proven import ClusterReport, EnvironmentInput, Former, KnownRelease, newest_first
+from gitops_bg.core.model.policy_facts import PolicyFacts
+from gitops_bg.core.model.policy_rules import After, ProvenIn
 from gitops_bg.core.model.version import ReleaseId
 
 
@@ -84,15 +86,46 @@ def is_newer(environment: EnvironmentInput, release: KnownRelease) -> bool:
 
 
 def missing_proof(environment: EnvironmentInput, release: KnownRelease) -> tuple[str, ...]:
-    """Return what keeps a release from being proven before it comes here, a sentence for each environment."""
-    found = (_missing(former, release) for former in environment.formers)
-    return tuple(sentence for sentence in found if sentence)
+    """Return what keeps a release from being proven before it comes here, a sentence for each environment: of those
+    that ``environments.yaml`` names, and of those that policies do.
+    """
+    found = (_missing(former, release) for former in _asking(environment))
+    return tuple(dict.fromkeys(sentence for sentence in found if sentence))
+
+
+def _asking(environment: EnvironmentInput) -> tuple[Former, ...]:
+    return (*environment.formers, *(each for each in environment.asked if not each.warns))
+
+
+def after_environments(rule: After, facts: PolicyFacts, _: datetime) -> RuleAnswer:
+    """Return whether the release of a version is proven where a policy asks for it, by what lets a release in."""
+    if facts.release is None:
+        return RuleAnswer(False, "nobody can tell which release it is of", unknown=True)
+    missing, name = _missing_by(_asked_by(rule, facts), facts.release), facts.release.id.name
+    if not missing:
+        return RuleAnswer(True, f"{name} is proven in {' and '.join(rule.from_)}")
+    said = f"{name} waits for {'; '.join(missing.values())}"
+    return RuleAnswer(False, said, _until(_asked_by(rule, facts), facts.release))
+
+
+def not_proven(rule: After, facts: PolicyFacts) -> frozenset[str]:
+    """Return the environments of a rule that have not proven the release."""
+    return frozenset(_missing_by(_asked_by(rule, facts), facts.release) if facts.release else rule.from_)
+
+
+def _asked_by(rule: After, facts: PolicyFacts) -> tuple[Former, ...]:
+    known, seconds = {each.name: each for each in facts.formers}, int(rule.proven.total_seconds())
+    reports = {name: known[name].clusters if name in known else () for name in rule.from_}
+    return tuple(Former(name, seconds, of, rule.proven_in is ProvenIn.ANY) for name, of in reports.items())
 
 
 def missing_in(formers: Iterable[Former], release: ReleaseId) -> dict[str, str]:
     """Return the environments that have not proven a release, each with what keeps it from that."""
-    known = KnownRelease(release, release.commit)
-    found = {former.name: _missing(former, known) for former in formers}
+    return _missing_by(formers, KnownRelease(release, release.commit))
+
+
+def _missing_by(formers: Iterable[Former], release: KnownRelease) -> dict[str, str]:
+    found = {former.name: _missing(former, release) for former in formers}
     return {name: sentence for name, sentence in found.items() if sentence}
 
 
@@ -103,7 +136,7 @@ def _missing(former: Former, release: KnownRelease) -> str:
     if former.clusters and enough:
         return ""
     whom = lacking[:1] if former.in_any else lacking
-    said = "; ".join(_of_cluster(former, each, release) for each in whom) or "it has no clusters"
+    said = "; ".join(_of_cluster(former, each, release) for each in whom) or "the app is not in it"
     return f"{former.name}: {said}"
 
 
@@ -147,7 +180,10 @@ def _in_sight(environment: EnvironmentInput, here: Here) -> Choice:
         if why := held.get(each.id.digest):
             return Choice(waits=f"{each.id.name} is on hold: {why}")
         if said := missing_proof(environment, each):
-            return Choice(waits=f"{each.id.name} waits for {'; '.join(said)}", until=_until(environment, each))
+            return Choice(
+                waits=f"{each.id.name} waits for {'; '.join(said)}",
+                until=_until(_asking(environment), each),
+            )
     reports = [report for former in environment.formers for report in former.clusters]
     troubles = [_not_counting(report) for report in reports if report.trouble]
     return Choice(waits=f"nothing comes in: {'; '.join(troubles)}" if troubles else "")
@@ -159,12 +195,14 @@ def _is_known_in(former: Former, release: KnownRelease) -> bool:
     return is_proven or any(_serves(report, release) for report in former.clusters)
 
 
-def _until(environment: EnvironmentInput, release: KnownRelease) -> datetime | None:
+def _until(formers: Iterable[Former], release: KnownRelease) -> datetime | None:
     """Return when the last of the clusters that serve it may say that it is proven, at the earliest; None where one
     does not serve it.
     """
     moments = list[datetime]()
-    for former in environment.formers:
+    for former in formers:
+        if not former.clusters:
+            return None
         for report in former.clusters:
             if is_proven_in(former, report, release):
                 continue

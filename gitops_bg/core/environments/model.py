@@ -14,6 +14,7 @@ from typing import Annotated
 from annotated_types import MinLen
 
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.model.policy_rules import ProvenIn
 from gitops_bg.core.model.version import ConfigurationRef, ReleaseId, Source
 from gitops_bg.core.written import Conflict, DnsLabel, Glob, Matching, WrittenAs
 
@@ -41,13 +42,6 @@ class Newer(StrEnum):
     """The newer one takes its place."""
     WAIT = "wait"
     """The newer one waits until the other has ended."""
-
-
-class ProvenIn(StrEnum):
-    """In how many clusters of a former environment a release must be proven."""
-
-    ALL = "all"
-    ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)

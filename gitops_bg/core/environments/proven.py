@@ -4,12 +4,14 @@ what of it one environment asks for. Pure data (decision 113).
 A release is proven by the agent of the cluster where it serves, and by nobody else: others read that in its ledger.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import field, replace
 from datetime import datetime
 
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.environments.model import After, Enter, Environment, Environments, Newer, ProvenIn
+from gitops_bg.core.environments.model import After as Entry
+from gitops_bg.core.environments.model import Enter, Environment, Environments, Newer
+from gitops_bg.core.model.policy_rules import After, ProvenIn
 from gitops_bg.core.model.version import ReleaseId
 
 MOST_PROVEN = 20
@@ -110,6 +112,8 @@ class Former:
     clusters: tuple[ClusterReport, ...] = ()
     in_any: bool = False
     """Whether one of its clusters is enough."""
+    warns: bool = False
+    """Whether only a policy that warns asks for it: then it keeps nothing out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +151,8 @@ class EnvironmentInput:
     """For how many seconds later environments ask a release to serve here, the fewest first; empty: none asks."""
     formers: tuple[Former, ...] = ()
     """Empty for the first environment of the app: its release is what main has."""
+    asked: tuple[Former, ...] = ()
+    """The environments in which policies ask that a release is proven, too."""
     wave_before: tuple[ClusterReport, ...] = ()
     """The clusters of this environment that promote a version before this one; empty in the first wave."""
     siblings: tuple[ClusterReport, ...] = ()
@@ -177,20 +183,25 @@ def newest_first(releases: Iterable[KnownRelease]) -> list[KnownRelease]:
     return sorted(there, key=lambda each: (each.landed or 0, each.id), reverse=True)
 
 
-def former_of(
-    environments: Environments, own: Environment, folders: Iterable[str], report: Callable[[str], ClusterReport]
+def rule_of(environments: Environments, own: Environment, folders: Collection[str]) -> After:
+    """Return what an environment asks of a release of an app, as the rule of a policy: its ``after`` is another way to
+    write one. Without environments for the app's first one.
+    """
+    after = own.after or Entry()
+    return After(from_=environments.former(own.name, folders), proven=after.proven, proven_in=after.proven_in)
+
+
+def formers_of(
+    rule: After, environments: Environments, folders: Collection[str], report: Callable[[str], ClusterReport]
 ) -> tuple[Former, ...]:
-    """Return what the environments say in which a release of an app has to be proven before it comes into ``own``."""
-    after, there = own.after or After(), frozenset(folders)
+    """Return what the environments say in which a rule asks that a release of an app is proven. One that the app, or
+    the repository, lacks has no clusters: nothing is ever proven there.
+    """
     found = list[Former]()
-    for name in environments.former(own.name, there):
-        environment = environments.named(name)
-        if environment is None or name not in there:  # nothing is ever proven there
-            found.append(Former(name, int(after.proven.total_seconds())))
-            continue
-        reports = tuple(report(cluster) for cluster in environment.clusters)
-        in_any = after.proven_in is ProvenIn.ANY
-        found.append(Former(name, int(after.proven.total_seconds()), reports, in_any))
+    for name in rule.from_:
+        environment = environments.named(name) if name in folders else None
+        reports = tuple(report(cluster) for cluster in environment.clusters) if environment is not None else ()
+        found.append(Former(name, int(rule.proven.total_seconds()), reports, rule.proven_in is ProvenIn.ANY))
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.proven import Former, KnownRelease
 from gitops_bg.core.model.policy_rules import OF_THE_VERSION, Mode, PoliciesThen, Policy, Proof
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.written import Labels
@@ -188,6 +189,16 @@ class PolicyFacts:
     """Why one of these is unknown or may be outdated; empty if all of it is fresh."""
     group: GroupKey | None = None
     """The release group that it is promoted with; None for an app that is promoted by itself."""
+    environment: str = ""
+    """The environment of the app; empty where the repository has none."""
+    release: KnownRelease | None = None
+    """The release that it is of, in an environment; None: unknown."""
+    formers: tuple[Former, ...] = ()
+    """The environments in which rules ask that it is proven, as their ledgers say."""
+    entry: CommitFacts | None = None
+    """The commit that let the release into the environment; None: there is none, or it is unknown."""
+    served: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By environment, the images that serve or served there; without those that nobody can tell."""
 
     @property
     def who(self) -> AppOrGroup:
@@ -261,6 +272,10 @@ class PolicyInput:
     merge: Approval | None = None
     unheard: str = ""
     """`approvals` to `unheard` are as in `PolicyFacts`, which has them for one version."""
+    environment: str = ""
+    entry: CommitFacts | None = None
+    served: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """`environment`, `entry` and `served` as well; the entry is that of what the target names."""
     mergers_asked: tuple[str, ...] = ()
     """The commits of main whose mergers rules ask for, and only a forge knows."""
 

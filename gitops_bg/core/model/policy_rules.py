@@ -14,7 +14,7 @@ from annotated_types import MinLen
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.written import Conflict, Glob, Matching, Positive, Text, WrittenAs
+from gitops_bg.core.written import Conflict, DnsLabel, Glob, Matching, Positive, Text, WrittenAs
 
 Names = Annotated[tuple[Text, ...], MinLen(1)]
 Globs = Annotated[tuple[Glob, ...], MinLen(1)]
@@ -137,11 +137,13 @@ class Images:
     """Globs; no image may fit one."""
     require_digest: bool = False
     """Each image is pinned by @sha256:…."""
+    same_as: DnsLabel = ""
+    """An environment that comes before: each image serves there, or served there."""
 
     def check(self) -> None:
         """Raise `Conflict` where it asks nothing."""
-        if not (self.allow or self.deny or self.require_digest):
-            raise Conflict("", "asks nothing", "add allow, deny or requireDigest")
+        if not (self.allow or self.deny or self.require_digest or self.same_as):
+            raise Conflict("", "asks nothing", "add allow, deny, requireDigest or sameAs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +192,18 @@ class Concurrency:
         return self.scope.removeprefix(_OF_GROUP) if self.scope.startswith(_OF_GROUP) else ""
 
 
+class ProvenIn(StrEnum):
+    """In how many clusters of a former environment a release must be proven."""
+
+    ALL = "all"
+    ANY = "any"
+
+
 @dataclass(frozen=True, slots=True)
 class After:
-    """Another app must be in a certain state."""
+    """Another app must be in a certain state, or the release must be proven in environments before."""
 
-    app: AppKey
+    app: AppKey | None = None
     """namespace/name, or a name in the same namespace."""
     state: Literal["healthy"] = field(default="healthy", kw_only=True)
     """What it is to be."""
@@ -204,10 +213,27 @@ class After:
     """What it serves is called as the new version is: by the label app.kubernetes.io/version of the pod template, else
     by the tag of the first image.
     """
+    from_: Annotated[tuple[DnsLabel, ...], MinLen(1), WrittenAs("from")] = field(default=(), kw_only=True)
+    """Environments that come before, in place of an app: the release must be proven in all of them."""
+    proven: timedelta = field(default=timedelta(), kw_only=True)
+    """For how long it must have served there, healthy and without a break."""
+    proven_in: ProvenIn = field(default=ProvenIn.ALL, kw_only=True)
+    """Whether in all clusters of such an environment, or in any."""
 
-    def of(self, namespace: str) -> AppKey:
-        """Return the other app, for who is in a namespace."""
-        return self.app if self.app.namespace else AppKey(namespace, self.app.name)
+    def check(self) -> None:
+        """Raise `Conflict` where it is about both, or about nothing."""
+        if (self.app is None) is not bool(self.from_):
+            both = "names an app and environments" if self.from_ else "names neither an app nor environments"
+            raise Conflict("", both, "write either app, or from: [staging]")
+        of_app = self.at_least or self.same_version
+        if self.from_ and of_app:
+            raise Conflict("", "forAtLeast and sameVersion are about another app", "write proven: 2h")
+        if self.app is not None and (self.proven or self.proven_in is ProvenIn.ANY):
+            raise Conflict("", "proven and provenIn are about environments", "write forAtLeast, or from: [staging]")
+
+    def of(self, namespace: str) -> AppKey | None:
+        """Return the other app, for who is in a namespace; None where it is about environments."""
+        return self.app if self.app is None or self.app.namespace else AppKey(namespace, self.app.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +342,8 @@ class Match:
     """Globs of names of apps."""
     labels: tuple[tuple[str, Glob], ...] = ()
     """Labels of the metadata of target.yaml; the values are globs."""
+    environments: Globs = field(default=(), kw_only=True)
+    """Globs of environments of environments.yaml."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def check_repository(
     ]
     configs = [config for view in views for config in view.configs]
     loaded = load_policies(contents)
-    policies = [check_policies(loaded, view.configs, _settings(contents), now) for view in views]
+    policies = check_policies(loaded, configs, _settings(contents), now, environments.environments)
     signers, nobody_s = check_signers(loaded.people, contents.get(SIGNERS_FILE))
     groups = _groups(contents, library)
     problems = [
@@ -133,7 +133,7 @@ def check_repository(
         *(problem for config in configs for problem in config.problems),
         *(problem for group in groups.values() for problem in group.problems),
         *(problem for view in views for problem in _check_together(view, groups)),
-        *(problem for each in policies for problem in each.problems),
+        *policies.problems,
         *signers,
     ]
     looked_at = [(config, view.apps[config.folder]) for view in views for config in view.configs]
@@ -143,7 +143,7 @@ def check_repository(
     folders = [_folder(config, each, files) for (config, files), each in zip(looked_at, manifests, strict=True)]
     found += (each for folder in folders for each in folder_findings(folder, LintSeverity.ERROR))
     of_groups = (note for key, desired in groups.items() for note in notes_of_group(key, desired))
-    notes = [*of_groups, *(note for each in policies for note in each.notes), *nobody_s]
+    notes = [*of_groups, *policies.notes, *nobody_s]
     notes += environments.notes
     notes += notes_of_environments(configs, contents, environments.environments)
     broken = {folder for each in found for folder in _folders_of(each.problem.file)}

@@ -88,7 +88,7 @@ def _is_for_one(policy: Policy, config: AppConfig, to: AppKey) -> bool:
     """Return whether a policy is for one of the two names alone, or waits for the app by its name."""
     of, labels = config.app, config.labels
     waits = any(isinstance(rule, After) and rule.of(of.namespace) == of for rule in policy.rules)
-    return waits or matches(policy.match, of, labels) != matches(policy.match, to, labels)
+    return waits or matches(policy.match, of, labels, "") != matches(policy.match, to, labels, "")
 
 
 def moved(config: AppConfig, files: Mapping[str, bytes], to: AppKey) -> dict[str, bytes]:

@@ -257,8 +257,11 @@ def configuration_in(content: bytes, app: AppKey) -> tuple[Configuration, ...]:
 
 def primary_with_configuration(content: bytes, app: AppKey) -> PrimaryFile | None:
     """Return a primary.yaml with configuration; None for any other, which is not even parsed."""
-    if _MARK not in content:
-        return None
+    return primary_in(content, app) if _MARK in content else None
+
+
+def primary_in(content: bytes, app: AppKey) -> PrimaryFile | None:
+    """Return a primary.yaml; None where it is invalid."""
     document, _ = read_one(PRIMARY_FILE, content)
     return read_primary(document, app)[0] if document else None
 

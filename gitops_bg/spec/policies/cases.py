@@ -1,13 +1,15 @@
 """Test cases of policies, in files (``*.test.yaml``): facts and the expected verdicts, which the core judges."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gitops_bg.core.checks.policy_judge import judge, matching
+from gitops_bg.core.checks.policy_judge import SKIPPED, judge, matching
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.proven import ClusterReport, Former, KnownRelease, ProvenRelease
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_facts import (
     Approval,
@@ -22,7 +24,7 @@ from gitops_bg.core.model.policy_facts import (
     VersionFacts,
 )
 from gitops_bg.core.model.policy_rules import Policy, Proof
-from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.model.version import AppKey, ReleaseId
 from gitops_bg.core.written import Matching, Text
 from gitops_bg.spec.app.fields import Model, Moment, Period, whole_seconds
 from gitops_bg.spec.app.validation import validate
@@ -85,6 +87,12 @@ class ApprovalCase(Model):
     other_version: bool = False
 
 
+class SkippedCase(CommitCase):
+    """The commit of `gitops-bg enter --skip`."""
+
+    environments: list[Text]
+
+
 class Case(Model):
     """One case; what is omitted has the values of an app that could be promoted at once."""
 
@@ -103,6 +111,10 @@ class Case(Model):
     approvals: list[ApprovalCase] | None = None
     authors: list[Text] | None = None
     merger: str | None = None
+    environment: str = ""
+    proven: dict[str, Period] | None = Field(None, description="By environments before, how long the release served.")
+    skipped: SkippedCase | None = Field(None, description="Who let the release in past environments before.")
+    served: dict[str, list[Text]] | None = Field(None, description="By environments before, the images that served.")
     expect: Annotated[dict[str, Answer], Field(min_length=1, description="By the names of policies.")]
     until: Moment | None = Field(None, description="The first moment at which a shut one opens by itself.")
 
@@ -146,7 +158,7 @@ def _result(document: Document, number: int, case: Case, policies: tuple[Policy,
 def _wrong(case: Case, policies: tuple[Policy, ...]) -> Iterator[str]:
     facts = facts_of_case(case)
     known = {policy.name for policy in policies}
-    matched = matching(policies, facts.app, facts.labels)
+    matched = matching(policies, facts.app, facts.labels, facts.environment)
     verdicts = judge(matched, facts, case.now)
     names = {policy.name for policy in matched}
     for name, expected in case.expect.items():
@@ -204,7 +216,26 @@ def facts_of_case(case: Case) -> PolicyFacts:
         authors=None if case.authors is None else frozenset(case.authors),
         merger=case.merger,
         merge=next((each for each in approvals or () if each.proof is Proof.MERGE), None),
+        environment=case.environment,
+        release=KnownRelease(_RELEASE, _RELEASE.commit) if case.environment else None,
+        formers=tuple(_former(name, seconds, case.now) for name, seconds in (case.proven or {}).items()),
+        entry=_entry(case.skipped, case.now) if case.skipped else None,
+        served={name: frozenset(images) for name, images in (case.served or {}).items()},
     )
+
+
+_RELEASE = ReleaseId(2, "r1:" + "5" * 64, "5" * 40)
+
+
+def _former(name: str, period: int | str, now: datetime) -> Former:
+    seconds = whole_seconds(period)
+    proof = ProvenRelease(_RELEASE, seconds, _TO, now - _ago(period), now, _RELEASE.commit)
+    return Former(name, seconds, (ClusterReport(name, (proof,), _RELEASE, _RELEASE.commit, proof.since, now),))
+
+
+def _entry(written: SkippedCase, now: datetime) -> CommitFacts:
+    commit = _commit(written, "7" * 40, now)
+    return replace(commit, trailers=(*commit.trailers, *((SKIPPED, each) for each in written.environments)))
 
 
 def _ago(period: int | str) -> timedelta:

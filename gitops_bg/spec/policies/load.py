@@ -8,19 +8,41 @@ conversion loads zones and compiles expressions.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime
+from fnmatch import fnmatchcase
 
 from gitops_bg.core.checks.policy_judge import matches
 from gitops_bg.core.checks.policy_rules import next_open
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.environments.model import NO_ENVIRONMENTS, Environments
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policy_rules import After, BreakGlass, Cel, DateSpan, Match, Mode, Policy, Proof, Windows
+from gitops_bg.core.model.policy_rules import (
+    After,
+    BreakGlass,
+    Cel,
+    DateSpan,
+    Images,
+    Match,
+    Mode,
+    Policy,
+    Proof,
+    Windows,
+)
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, POLICY_TEST_SUFFIX, SIGNERS_FILE, is_manifest
+from gitops_bg.core.written import Labels
+from gitops_bg.spec.app.layout import (
+    ENVIRONMENTS_FILE,
+    PEOPLE_FILE,
+    POLICIES_FOLDER,
+    POLICY_TEST_SUFFIX,
+    SIGNERS_FILE,
+    is_manifest,
+)
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.app.settings import Settings
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.policies.models import OverrideEntry, People, PersonEntry, PolicySpec, PromotionPolicy
 from gitops_bg.spec.yaml.reader import Document, first_of_each, read, read_one
+from gitops_bg.spec.yaml.scalars import nearest
 
 TEAM = "team:"
 
@@ -191,18 +213,83 @@ def check_policies(
     configs: Iterable[AppConfig],
     settings: tuple[Settings, Document] | None,
     now: datetime | None = None,
+    environments: Environments | None = NO_ENVIRONMENTS,
 ) -> CheckedPolicies:
-    """Return all problems and notes. ``now``: windows must open within a year from then; None: this is not checked."""
-    apps = {config.app: config.labels for config in configs}
+    """Return all problems and notes. ``configs`` are those of every environment. ``now``: windows must open within a
+    year from then; None: this is not checked. ``environments`` None: nobody can tell which there are.
+    """
+    places: dict[str, dict[AppKey, Labels]] = {}
+    for config in configs:
+        places.setdefault(config.environment, {})[config.app] = config.labels
+    within = [_Place(environment, apps) for environment, apps in places.items()]
     problems = (
         *folder.problems,
         *_twice(folder.written),
         *(_required(folder, *settings) if settings else ()),
-        *(problem for each in folder.written for problem in _unknown_apps(each, apps)),
+        *(problem for place in within for each in folder.written for problem in _unknown_apps(each, place)),
         *(problem for each in folder.written if now for problem in _never_open(each, now)),
-        *_cycles(folder.written, apps),
+        *(problem for place in within for problem in _cycles(folder.written, place)),
+        *(problem for each in folder.written for problem in _check_environments(each, environments)),
     )
-    return CheckedPolicies(problems, tuple(_for_nobody(folder.written, apps)))
+    return CheckedPolicies(tuple(dict.fromkeys(problems)), tuple(_for_nobody(folder.written, within)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The apps of one environment, with the labels of each; of an empty name where there are none."""
+
+    environment: str
+    apps: Mapping[AppKey, Labels]
+
+    def matched(self, written: WrittenPolicy) -> list[AppKey]:
+        """Return those that a policy is for."""
+        match = written.policy.match
+        return [app for app, labels in self.apps.items() if matches(match, app, labels, self.environment)]
+
+
+def _check_environments(written: WrittenPolicy, environments: Environments | None) -> Iterator[Problem]:
+    """Report environments that the repository lacks, and rules that ask for one that does not come before."""
+    if environments is None:
+        return  # its own file reports why
+    globs, rules = written.policy.match.environments, ("spec", "rules")
+    for number, glob in enumerate(globs):
+        if not any(fnmatchcase(each, glob) for each in environments.names):
+            yield _no_environment(written, ("spec", "match", "environments", number), glob, environments)
+    for place, rule in enumerate(written.policy.rules):
+        if isinstance(rule, After):
+            for number, name in enumerate(rule.from_):
+                path = (*rules, place, "after", "from", number)
+                yield from _check_before(written, path, name, environments)
+        elif isinstance(rule, Images) and rule.same_as:
+            yield from _check_before(written, (*rules, place, "images", "sameAs"), rule.same_as, environments)
+
+
+def _check_before(
+    written: WrittenPolicy, path: tuple[str | int, ...], name: str, environments: Environments
+) -> Iterator[Problem]:
+    if name not in environments.names:
+        yield _no_environment(written, path, name, environments)
+        return
+    globs, names = written.policy.match.environments, environments.names
+    of = [each for each in names if not globs or any(fnmatchcase(each, glob) for glob in globs)]
+    early = next((each for each in of if names.index(each) <= names.index(name)), "")
+    if early:
+        is_it = "is this environment itself" if early == name else f"does not come before {early}"
+        later = [each for each in names if names.index(each) > names.index(name)]
+        wanted = f"write match: {{environments: [{', '.join(later)}]}}" if later else "name one that comes before"
+        message = f"{name} {is_it}, which the policy is for, too: nothing is ever promoted there"
+        yield written.document.problem(path, message, wanted)
+
+
+def _no_environment(
+    written: WrittenPolicy, path: tuple[str | int, ...], name: str, environments: Environments
+) -> Problem:
+    if not environments:
+        message = f"the repository has no environments, so nothing is known of {name}"
+        return written.document.problem(path, message, f"write {ENVIRONMENTS_FILE}, or remove it")
+    guess, known = nearest(name, environments.names), ", ".join(environments.names)
+    remedy = f"did you mean {guess}?" if guess else f"there are {known}"
+    return written.document.problem(path, f"there is no environment {name}", remedy)
 
 
 def _twice(written: Iterable[WrittenPolicy]) -> Iterator[Problem]:
@@ -222,13 +309,13 @@ def _required(folder: PolicyFolder, settings: Settings, document: Document) -> I
             yield document.problem(("require", number), message, f"known: {', '.join(sorted(known)) or 'none'}")
 
 
-def _unknown_apps(written: WrittenPolicy, apps: Mapping[AppKey, object]) -> Iterator[Problem]:
+def _unknown_apps(written: WrittenPolicy, place: _Place) -> Iterator[Problem]:
+    apps = place.apps
     for number, rule in enumerate(written.policy.rules):
         path = ("spec", "rules", number)
-        if isinstance(rule, After):
-            named = (
-                {rule.of(app.namespace) for app in _matched(written, apps)} if not rule.app.namespace else {rule.app}
-            )
+        if isinstance(rule, After) and rule.app is not None:
+            others = map(rule.of, (app.namespace for app in place.matched(written)))
+            named = {rule.app} if rule.app.namespace else set(filter(None, others))
             for app in sorted(named - apps.keys()):
                 message = f"there is no app {app}, so it never opens"
                 yield written.document.problem((*path, "after", "app"), message, "name one of apps/")
@@ -236,10 +323,6 @@ def _unknown_apps(written: WrittenPolicy, apps: Mapping[AppKey, object]) -> Iter
             for app in sorted(rule.apps - apps.keys()):
                 message = f"there is no app {app}, so it has no answer"
                 yield written.document.problem((*path, "cel", "expression"), message, "name one of apps/")
-
-
-def _matched(written: WrittenPolicy, apps: Mapping[AppKey, object]) -> list[AppKey]:
-    return [app for app, labels in apps.items() if matches(written.policy.match, app, labels)]  # type: ignore[arg-type]
 
 
 def _never_open(written: WrittenPolicy, now: datetime) -> Iterator[Problem]:
@@ -252,13 +335,13 @@ def _never_open(written: WrittenPolicy, now: datetime) -> Iterator[Problem]:
                 yield written.document.problem(path, "never opens within a year", "change its windows, or remove it")
 
 
-def _for_nobody(written: Iterable[WrittenPolicy], apps: Mapping[AppKey, object]) -> Iterator[Problem]:
+def _for_nobody(written: Iterable[WrittenPolicy], places: list[_Place]) -> Iterator[Problem]:
     for each in written:
-        if apps and not _matched(each, apps):
+        if places and not any(place.matched(each) for place in places):
             yield each.document.problem(("spec", "match"), "is for no app, so it does nothing", "change spec.match")
 
 
-def _cycles(written: Iterable[WrittenPolicy], apps: Mapping[AppKey, object]) -> Iterator[Problem]:
+def _cycles(written: Iterable[WrittenPolicy], place: _Place) -> Iterator[Problem]:
     """Report apps that wait for one another: each must be healthy before the other, and none is while it has a
     candidate.
     """
@@ -266,8 +349,9 @@ def _cycles(written: Iterable[WrittenPolicy], apps: Mapping[AppKey, object]) -> 
     for each in written:
         for number, rule in enumerate(each.policy.rules):
             if isinstance(rule, After) and each.policy.mode is Mode.ENFORCE:
-                for app in _matched(each, apps):
-                    edges.setdefault(app, {})[rule.of(app.namespace)] = (each, number)
+                for app in place.matched(each):
+                    if (other := rule.of(app.namespace)) is not None:
+                        edges.setdefault(app, {})[other] = (each, number)
     told: set[frozenset[AppKey]] = set()
     for start in sorted(edges):
         circle = _circle(start, edges)

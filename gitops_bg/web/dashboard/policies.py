@@ -11,6 +11,7 @@ from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.model.policy_rules import Policy, Windows
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.written import Labels
+from gitops_bg.views.rows import Row
 from gitops_bg.web.dashboard.snapshot import Listed
 
 DAYS = 7
@@ -52,7 +53,7 @@ def shown_policies(
 
 
 def _shown(policy: Policy, apps: list[Listed], labels: "dict[AppKey, Labels]", now: datetime) -> ShownPolicy:
-    of = [each for each in apps if matches(policy.match, each.key, labels.get(each.key, ()))]  # type: ignore[arg-type]
+    of = [each for each in apps if _is_for(policy, each, labels)]
     windows = [rule for rule in policy.rules if isinstance(rule, Windows)]
     spans = tuple(sorted((span for each in windows for span in _spans(each, now)), key=lambda span: span.start))
     return ShownPolicy(
@@ -62,6 +63,12 @@ def _shown(policy: Policy, apps: list[Listed], labels: "dict[AppKey, Labels]", n
         holds=tuple(each for each in of if _waits_for(each, policy)),
         spans=spans if windows else None,
     )
+
+
+def _is_for(policy: Policy, line: Listed, labels: "dict[AppKey, Labels]") -> bool:
+    key, row = line.key, line.row
+    known = labels.get(key, ()) if isinstance(key, AppKey) else ()
+    return isinstance(row, Row) and matches(policy.match, row.key, known, row.environment)
 
 
 def _waits_for(line: Listed, policy: Policy) -> bool:

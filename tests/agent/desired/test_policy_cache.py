@@ -151,7 +151,7 @@ def test_a_bug_that_the_list_of_people_meets_is_a_problem_of_that_file(monkeypat
 
 def test_a_bug_in_what_an_app_is_told_shuts_its_promotions_only() -> None:
     class Broken(PolicyView):
-        def of(self, app: AppKey, labels: Any) -> Any:
+        def of(self, app: AppKey, labels: Any, environment: str = "") -> Any:
             raise KeyError("no such thing")
 
     repository: Any = None

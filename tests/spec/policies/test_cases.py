@@ -1,4 +1,4 @@
-"""A test case of policies can say whose key signed a promotion, and who merged it."""
+"""A test case of policies can say whose key signed a promotion, who merged it, and what environments before say."""
 
 from __future__ import annotations
 
@@ -60,4 +60,46 @@ def test_a_case_says_who_merged_where_that_approves(merge: str, expected: str) -
     assert not folder.problems
     policies = tuple(each.policy for each in folder.written)
     results, problems = run_cases("policies/leads.test.yaml", (MERGE % (merge, expected)).encode(), policies)
+    assert (problems, [each.wrong for each in results]) == ([], [()])
+
+
+CHAIN = policy(
+    "chain",
+    "- after: {from: [staging], proven: 2h}",
+    "- images: {sameAs: staging}",
+    more="  match: {environments: [prod]}\n  override: {by: [group:incident]}\n",
+)
+TRAVELS = """apiVersion: gitops-bg.dev/v1alpha1
+kind: PromotionPolicyTest
+cases:
+- name: the way
+  now: "2026-11-20T13:00:00Z"
+  environment: %s
+  version: {images: [web:2]}
+  %s
+  expect: {chain: %s}
+"""
+SERVED = "served: {staging: [web:2]}"
+SKIPPED = 'skipped: {by: "%s", environments: [staging], trailers: {Bg-Reason: INC-1}}'
+
+
+@pytest.mark.parametrize(
+    ("environment", "said", "expected"),
+    [
+        ("prod", f"proven: {{staging: 2h}}\n  {SERVED}", "open"),
+        ("prod", "proven: {staging: 2h}\n  served: {staging: [web:1]}", "shut"),
+        ("prod", f"proven: {{staging: 30m}}\n  {SERVED}\n  until: '2026-11-20T14:30:00Z'", "shut"),
+        ("prod", SERVED, "shut"),
+        ("prod", f"{SKIPPED % 'Grace <grace@example.com>'}\n  {SERVED}", "overridden"),
+        ("prod", f"{SKIPPED % 'Bob <bob@example.com>'}\n  {SERVED}", "shut"),
+        ("dev", "place: 0", "absent"),
+    ],
+    ids=["proven", "another image", "for less", "nowhere", "a hotfix", "by whom it may not be", "another environment"],
+)
+def test_a_case_says_what_the_environments_before_say(environment: str, said: str, expected: str) -> None:
+    folder = load_policies({"policies/chain.yaml": CHAIN.encode(), "policies/people.yaml": PEOPLE.encode()})
+    assert not folder.problems
+    policies = tuple(each.policy for each in folder.written)
+    case = TRAVELS % (environment, said, expected)
+    results, problems = run_cases("policies/chain.test.yaml", case.encode(), policies)
     assert (problems, [each.wrong for each in results]) == ([], [()])

@@ -86,3 +86,72 @@ def test_a_policy_for_no_app_is_a_note() -> None:
     problems, notes = checked(a=policy("a", SOAK, more="  match: {namespaces: [pay]}\n"))
     assert problems == []
     assert notes == ["policies/a.yaml:5: spec.match: is for no app, so it does nothing (change spec.match)"]
+
+
+ENVIRONMENTS = """\
+apiVersion: gitops-bg.dev/v1alpha1
+kind: Environments
+environments: [{name: dev, clusters: [d]}, {name: staging, clusters: [s]}, {name: prod, clusters: [p]}]
+"""
+AFTER = "- after: {from: [staging], proven: 2h}"
+SAME = "- images: {sameAs: staging}"
+
+
+@pytest.mark.parametrize(
+    ("written", "rule", "more", "said"),
+    [
+        (True, AFTER, "  match: {environments: [prod]}\n", ""),
+        (True, AFTER, "  match: {environments: ['pr*']}\n", ""),
+        (True, SAME, "  match: {environments: [prod]}\n", ""),
+        (
+            True,
+            SOAK,
+            "  match: {environments: [prdo]}\n",
+            "policies/a.yaml:5: spec.match.environments[0]: there is no environment prdo (did you mean prod?)",
+        ),
+        (
+            True,
+            "- after: {from: [stagging]}",
+            "  match: {environments: [prod]}\n",
+            "policies/a.yaml:7: spec.rules[0].after.from[0]: there is no environment stagging (did you mean staging?)",
+        ),
+        (
+            True,
+            AFTER,
+            "",
+            "policies/a.yaml:6: spec.rules[0].after.from[0]: staging does not come before dev, which the policy is "
+            "for, too: nothing is ever promoted there (write match: {environments: [prod]})",
+        ),
+        (
+            True,
+            SAME,
+            "  match: {environments: [staging]}\n",
+            "policies/a.yaml:7: spec.rules[0].images.sameAs: staging is this environment itself, which the policy is "
+            "for, too: nothing is ever promoted there (write match: {environments: [prod]})",
+        ),
+        (
+            False,
+            SOAK,
+            "  match: {environments: [prod]}\n",
+            "policies/a.yaml:5: spec.match.environments[0]: the repository has no environments, so nothing is known of "
+            "prod (write environments.yaml, or remove it)",
+        ),
+        (
+            False,
+            AFTER,
+            "",
+            "policies/a.yaml:6: spec.rules[0].after.from[0]: the repository has no environments, so nothing is known "
+            "of staging (write environments.yaml, or remove it)",
+        ),
+    ],
+)
+def test_what_is_wrong_with_environments(written: bool, rule: str, more: str, said: str) -> None:
+    files = {"policies/a.yaml": policy("a", rule, more=more).encode(), "gitops-bg.yaml": SETTINGS}
+    if written:
+        files["environments.yaml"] = ENVIRONMENTS.encode()
+        shared = {name: content for name, content in _folder("web").items() if name != "primary.yaml"}
+        files |= {f"apps/shop/web/{name}": content for name, content in shared.items()}
+        files |= {f"apps/shop/web/{each}/overlay.yaml": b"{}\n" for each in ("dev", "staging", "prod")}
+    found = check_repository(files.items(), now=NOW)
+    assert [str(each) for each in found.problems] == ([said] if said else [])
+    assert said or not [each for each in found.notes if each.file.startswith("policies")]

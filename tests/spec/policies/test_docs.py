@@ -12,13 +12,15 @@ from gitops_bg.spec.policies.models import RuleEntry
 from gitops_bg.spec.yaml.reader import read
 
 PAGE = (Path(__file__).parents[3] / "docs" / "features" / "policies.md").read_text()
-POLICY, PEOPLE, SIGNERS, RULES, ACCOUNTS, CASES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+POLICY, CHAIN, PEOPLE, SIGNERS, RULES, ACCOUNTS, CASES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_the_examples_are_good() -> None:
     folder = load_policies({"policies/a.yaml": POLICY.encode(), "policies/people.yaml": PEOPLE.encode()})
     assert not folder.problems
     assert [each.policy.name for each in folder.written] == ["prod-calm"]
+    chain = {"policies/chain.yaml": CHAIN.encode(), "policies/people.yaml": PEOPLE.encode()}
+    assert not load_policies(chain).problems
     assert load_people(f"apiVersion: gitops-bg.dev/v1alpha1\nkind: People\n{SIGNERS}".encode()).people[0].signers
     head = "apiVersion: gitops-bg.dev/v1alpha1\nkind: PromotionPolicy\nmetadata: {name: eyes}\nspec:\n"
     rules = head + textwrap.indent(RULES, "  ")

@@ -12,7 +12,7 @@ from gitops_bg.cli.errors import NOT_SO, OK, CommandFailed, ObjectNotFound, Usag
 from gitops_bg.cli.options.options import AppOptions, OutputOptions
 from gitops_bg.cli.options.values import seconds
 from gitops_bg.cli.output import Output, literal, problem_line
-from gitops_bg.cli.session.ledger import past_promotions, report_unverified_entries
+from gitops_bg.cli.session.ledger import Chain, past_promotions, report_unverified_entries
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
 from gitops_bg.core.checks.policy_judge import Outcome, Replayed
@@ -108,7 +108,8 @@ def replay(
         begin = datetime.now(UTC) - timedelta(seconds=seconds(since))
         people = _people(session, policies)
         report_unverified_entries(session.repository, output)
-        past = [each for app in sorted(apps) for each in past_promotions(session.repository, app, begin, people)]
+        chain = Chain(session.repository)
+        past = [each for app in sorted(apps) for each in past_promotions(session.repository, app, begin, people, chain)]
         past.sort(key=lambda each: each.at)
         if as_they_were:
             found = [each for one in past for each in replayed(_before(session, one.commit), [one])]

@@ -773,10 +773,12 @@ def test_an_override_is_for_the_version_that_the_commit_promotes() -> None:
         (Match(labels=(("tier", "1"),)), True),
         (Match(labels=(("tier", "[12]"),)), True),
         (Match(labels=(("tier", "1"), ("team", "*"))), False),
+        (Match(environments=("pr*",)), True),
+        (Match(environments=("dev", "staging")), False),
     ],
 )
 def test_whom_a_policy_is_for(match: Match, fits: bool) -> None:
-    assert matches(match, WEB, (("tier", "1"),)) is fits
+    assert matches(match, WEB, (("tier", "1"),), "prod") is fits
 
 
 @pytest.mark.parametrize(
