@@ -7,6 +7,7 @@ read (`reading`): the next poll reads again what a failure interrupted.
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from cachetools import LRUCache
 
@@ -248,7 +249,10 @@ class MainReader:
         sources = {file: of[file[1] == PRIMARY_FILE] for file, of in origins.items()}
         trees, homes = self._repository.apps(), self._repository.homes(apps)
         entries = {
-            app: self._entry_within_limit(app, files[app], sources, trees.get(app, ""), homes.get(app)) for app in apps
+            app: self._within_limit(
+                app, partial(self._entry, app, files[app], sources, trees.get(app, ""), homes.get(app))
+            )
+            for app in apps
         }
         for app in apps:
             self._broken.pop(app, None)
@@ -272,17 +276,10 @@ class MainReader:
         elif entry is None or spec is not None:
             self._former.pop(app, None)
 
-    def _entry_within_limit(
-        self,
-        app: AppKey,
-        files: Mapping[str, File],
-        sources: Mapping[tuple[AppKey, str], Source],
-        tree: str,
-        home: Home | None,
-    ) -> AppEntry:
+    def _within_limit(self, app: AppKey, read: Callable[[], AppEntry]) -> AppEntry:
         """Return what an app's files say; or that they cost too much, until they change."""
         try:
-            return self._entry(app, files, sources, tree, home)
+            return read()
         except TookTooLong as error:
             log_bug(error, app)
             folder = self._repository.places.folder(app)

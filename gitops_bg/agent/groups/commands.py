@@ -27,11 +27,11 @@ from gitops_bg.agent.groups.commits import (
     SeenGroupFiles,
     removed,
 )
-from gitops_bg.agent.operate.asked import Answer, AppCommand, Asked, PlannedCommand
+from gitops_bg.agent.operate.asked import Answer, AppCommand, Asked, PlannedCommand, by_request, gate_command
 from gitops_bg.agent.operate.at_forge import approval, demand_account, demand_nothing_beside, through_the_forge
 from gitops_bg.agent.operate.commits import suspending
 from gitops_bg.agent.operate.primary import demand_overridable, overridable_by
-from gitops_bg.agent.operate.requests import gate_named, new_gate_request, new_request
+from gitops_bg.agent.operate.requests import new_request
 from gitops_bg.core.errors import CommandFailed, ObjectNotFound, WorldChanged
 from gitops_bg.core.groups.model import (
     GroupVersion,
@@ -190,24 +190,15 @@ class GroupCommands(GroupCommits):
             raise WorldChanged(f"{group}: what is on its way is another version by now; look at it again")
         reason = asked.reason or "aborted by hand"
         request = new_request(OperatorCommand.ABORT, str(asked.by), reason, about=found.stops, live=found.live)
-        return self._plan_request(group, request, abort_of_group_says(group, found), found.stops[0])
+        return by_request(request, partial(self._ask, group), abort_of_group_says(group, found), found.stops[0])
 
     def _plan_gate(self, seen: SeenGroupFiles, asked: Asked) -> PlannedCommand:
-        group, opens = seen.group, asked.command is AppCommand.OPEN_GATE
+        group, hooks = seen.group, seen.record.hook_state
         spec = (self._groups.seen(group).body or {}).get("spec") or {}
-        hook = gate_named(group, manual_gates(spec), asked.gate, "group.yaml")
-        if (seen.record.hook_state.gate(hook.name) is not None) is opens:
-            raise CommandFailed(f"{group}: the gate {hook.name} is {'open' if opens else 'closed'} already")
-        verb = OperatorCommand.OPEN_GATE if opens else OperatorCommand.CLOSE_GATE
-        request = new_gate_request(verb, str(asked.by), asked.reason, hook.name)
-        return self._plan_request(group, request, f"{group}: would {'open' if opens else 'close'} the gate {hook.name}")
+        return gate_command(group, asked, manual_gates(spec), hooks, "group.yaml", partial(self._ask, group))
 
-    def _plan_request(self, group: GroupKey, request: Request, says: str, digest: str = "") -> PlannedCommand:
-        def carry_out() -> Answer:
-            self._asking().release_groups.request(group, request)
-            return Answer(says=f"{says}: the agent was asked, and does it now")
-
-        return PlannedCommand(says=says, carry_out=carry_out, digest=digest)
+    def _ask(self, group: GroupKey, request: Request) -> None:
+        self._asking().release_groups.request(group, request)
 
     # --- what both ask for ---
 

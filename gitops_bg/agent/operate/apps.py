@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.operate.asked import Answer, AppCommand, Asked, PlannedCommand
+from gitops_bg.agent.operate.asked import Answer, AppCommand, Asked, PlannedCommand, by_request, gate_command
 from gitops_bg.agent.operate.at_forge import approval, demand_account, demand_nothing_beside, through_the_forge
 from gitops_bg.agent.operate.commits import (
     CommitPlan,
@@ -40,8 +40,6 @@ from gitops_bg.agent.operate.primary import (
 from gitops_bg.agent.operate.requests import (
     abort_says,
     demand_abortable,
-    gate_named,
-    new_gate_request,
     new_request,
 )
 from gitops_bg.agent.reconcile.facts import Facts, gather
@@ -288,24 +286,12 @@ class AppCommands:
             raise WorldChanged(f"{app}: what is on its way is another version by now; look at it again")
         reason = asked.reason or "aborted by hand"
         request = new_request(OperatorCommand.ABORT, str(asked.by), reason, about=about, live=found.live)
-        return self._of_request(app, request, abort_says(app, found), digest=about[0])
+        return by_request(request, partial(self._ask, app), abort_says(app, found), digest=about[0])
 
     def _gate(self, facts: Facts, asked: Asked) -> PlannedCommand:
-        app, opens = facts.app, asked.command is AppCommand.OPEN_GATE
         manual = [hook for hook in facts.spec.strategy.hooks if hook.manual]
-        hook = gate_named(app, manual, asked.gate, "app.yaml")
-        if (facts.record.hook_state.gate(hook.name) is not None) is opens:
-            raise CommandFailed(f"{app}: the gate {hook.name} is {'open' if opens else 'closed'} already")
-        verb = OperatorCommand.OPEN_GATE if opens else OperatorCommand.CLOSE_GATE
-        request = new_gate_request(verb, str(asked.by), asked.reason, hook.name)
-        return self._of_request(app, request, f"{app}: would {'open' if opens else 'close'} the gate {hook.name}")
-
-    def _of_request(self, app: AppKey, request: Request, says: str, digest: str = "") -> PlannedCommand:
-        def carry_out() -> Answer:
-            self._ask(app, request)
-            return Answer(says=f"{says}: the agent was asked, and does it now")
-
-        return PlannedCommand(says=says, carry_out=carry_out, digest=digest)
+        ask = partial(self._ask, facts.app)
+        return gate_command(facts.app, asked, manual, facts.record.hook_state, "app.yaml", ask)
 
     def _ask(self, app: AppKey, request: Request) -> None:
         self._asking().operator_requests.add(app, request)

@@ -1,11 +1,19 @@
-"""Values: what somebody asks of an app or a release group over HTTP, what would be done, and what became of it."""
+"""What somebody asks of an app or a release group over HTTP, what would be done, and what became of it; and what they
+have in common that is done by a request to the agent that works.
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.agent.operate.personal_forge import PersonalForge
+from gitops_bg.agent.operate.requests import gate_named, new_gate_request
 from gitops_bg.core.dataclass import dataclass
+from gitops_bg.core.errors import CommandFailed
+from gitops_bg.core.model.hooks import Hook
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.record import HookState
+from gitops_bg.core.model.version import AppOrGroup
 from gitops_bg.repo.write.commits import Requester
 
 
@@ -79,3 +87,31 @@ class PlannedCommand:
     """The commit of main that it was planned from."""
     overridable: tuple[str, ...] = ()
     """The policies in spite of which the person may do it, and does not yet."""
+
+
+Send = Callable[[Request], object]
+"""Leaves a request for the agent that works."""
+
+
+def by_request(request: Request, send: Send, says: str, digest: str = "") -> PlannedCommand:
+    """Return what is done by a request; ``says`` is that as a sentence."""
+
+    def carry_out() -> Answer:
+        send(request)
+        return Answer(says=f"{says}: the agent was asked, and does it now")
+
+    return PlannedCommand(says=says, carry_out=carry_out, digest=digest)
+
+
+def gate_command(
+    about: AppOrGroup, asked: Asked, gates: Sequence[Hook], hooks: HookState, file: str, send: Send
+) -> PlannedCommand:
+    """Return the opening or closing of one of these manual gates, which ``file`` has. Raises `ObjectNotFound`, and
+    `CommandFailed` where it is so already.
+    """
+    opens, hook = asked.command is AppCommand.OPEN_GATE, gate_named(about, gates, asked.gate, file)
+    if (hooks.gate(hook.name) is not None) is opens:
+        raise CommandFailed(f"{about}: the gate {hook.name} is {'open' if opens else 'closed'} already")
+    verb = OperatorCommand.OPEN_GATE if opens else OperatorCommand.CLOSE_GATE
+    request = new_gate_request(verb, str(asked.by), asked.reason, hook.name)
+    return by_request(request, send, f"{about}: would {'open' if opens else 'close'} the gate {hook.name}")

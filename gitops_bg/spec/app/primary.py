@@ -139,11 +139,9 @@ def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, t
     if model is None:
         return None, problems
     problems = tuple(check_place(document, app, model.metadata, named=True))
-    items = document.value.get("configuration") or ()
-    try:
-        contents = tuple(configuration_of(item["kind"], item["name"], item) for item in items)
-    except ValueError as error:
-        return None, (*problems, document.problem(("configuration",), str(error), _remedy(app)))
+    contents = contents_in(document, _remedy(app))
+    if isinstance(contents, Problem):
+        return None, (*problems, contents)
     workload = WorkloadKind(model.workload or WorkloadKind.REPLICA_SET)
     snapshot = snapshot_of(document.value["template"], (each.ref for each in contents), workload)
     if model.digest.startswith(PREFIX) and model.digest != snapshot.digest:
@@ -174,6 +172,15 @@ def _edited_by_hand(document: Document, app: AppKey, snapshot: Snapshot) -> Prob
         f"what is below it has the digest {snapshot.digest}: it was edited by hand or by a bot, or merged badly",
         _remedy(app),
     )
+
+
+def contents_in(document: Document, remedy: str) -> tuple[Configuration, ...] | Problem:
+    """Return what a valid primary.yaml or release.yaml has of ConfigMaps and Secrets; or why that cannot be."""
+    items = document.value.get("configuration") or ()
+    try:
+        return tuple(configuration_of(item["kind"], item["name"], item) for item in items)
+    except ValueError as error:
+        return document.problem(("configuration",), str(error), remedy)
 
 
 def _remedy(app: AppKey) -> str:

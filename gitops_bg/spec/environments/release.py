@@ -26,9 +26,9 @@ from gitops_bg.core.written import Digest, Positive
 from gitops_bg.spec.app.fields import Model
 from gitops_bg.spec.app.layout import RELEASE_FILE
 from gitops_bg.spec.app.models import Metadata, Origin, PrimaryConfiguration
-from gitops_bg.spec.app.primary import origin_of, source_in
+from gitops_bg.spec.app.primary import contents_in, origin_of, source_in
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.manifests.configuration import Configuration, Named, configuration_of, listing
+from gitops_bg.spec.manifests.configuration import Configuration, Named, listing
 from gitops_bg.spec.manifests.objects import check_place
 from gitops_bg.spec.manifests.target import POD_SPEC_WORKLOAD
 from gitops_bg.spec.yaml.layered import below
@@ -138,11 +138,9 @@ def read_release(document: Document, app: AppKey) -> tuple[Release | None, tuple
     if model is None:
         return None, problems
     problems = tuple(check_place(document, app, model.metadata, named=True))
-    items = document.value.get("configuration") or ()
-    try:
-        contents = tuple(configuration_of(item["kind"], item["name"], item) for item in items)
-    except ValueError as error:
-        return None, (*problems, document.problem(("configuration",), str(error), _REMEDY))
+    contents = contents_in(document, _REMEDY)
+    if isinstance(contents, Problem):
+        return None, (*problems, contents)
     found = release_of(document.value["target"], contents, source_in(model.source), model.release)
     if model.digest != found.id.digest:
         problems += (document.problem(("digest",), _why(model.digest, found.id), _REMEDY),)

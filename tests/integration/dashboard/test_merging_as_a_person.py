@@ -14,7 +14,7 @@ from gitops_bg.agent.operate.personal_forge import MergedPull
 from gitops_bg.core.errors import CommandFailed, WorldChanged
 from gitops_bg.core.model.version import GroupKey
 from gitops_bg.repo.write.commits import Requester
-from tests.integration.agent.environments.test_one_environment import ENVIRONMENTS, OVERLAY, enter
+from tests.integration.agent.environments.test_one_environment import enter, live_in_prod
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.groups import Store
 from tests.support.scenario import App, Scenario, scenario
@@ -231,16 +231,7 @@ def test_a_request_that_nobody_can_merge_leaves_no_branch_and_one_that_waits_has
 
 
 def test_in_an_environment_an_app_is_approved_suspended_and_resumed_there(protected: Scenario) -> None:
-    app = protected.app(environment="prod")
-    app.container = {"env": [{"name": "MODE", "value": "shared"}]}
-    overlay = yaml.safe_dump(OVERLAY)
-    files = {"environments.yaml": ENVIRONMENTS, f"{app.own_folder}/overlay.yaml": overlay}
-    protected.publish("Environments", {**files, f"{app.folder}/dev/overlay.yaml": "{}\n"})
-    app.add("v9")
-    enter(app, "v1", 1)
-    protected.start()
-    app.wait_live("v1")
-    app.wait_told()
+    app = live_in_prod(protected)
     enter(app, "v2", 2)
     app.wait(app.offered, "the promotion is offered")
     protected.wait_idle()

@@ -6,10 +6,8 @@ from pathlib import Path
 
 from tests.integration.agent.environments.test_three_environments import (
     Travel,
-    all_live,
-    publish_environments,
+    reach_staging,
     soak,
-    start,
     travel,
 )
 from tests.support.command_line import Cli
@@ -18,13 +16,7 @@ __all__ = ["travel"]
 
 
 def test_a_release_on_hold_stays_out_while_app_yaml_cannot_be_read(travel: Travel, tmp_path: Path) -> None:
-    publish_environments(travel)
-    travel.dev.add("v1")
-    start(travel)
-    all_live(travel, "v1")
-    travel.dev.push_image("v2")
-    travel.wait_live(travel.staging, "v2")
-    travel.settle()
+    reach_staging(travel)
     cli = Cli(travel.remote, travel.prod.scenario.cluster.kubeconfig, tmp_path / "cli")
     cli("hold", "web", "--release", "r2", "--everywhere", "--reason", "loses orders")
     travel.settle()

@@ -41,7 +41,12 @@ def publish_released(app: App, tag: str, number: int, folder: str = "prod", mess
 
 @pytest.fixture
 def web(world: Scenario) -> App:
-    """The app `web` in prod, r1 live there; main's target is further already."""
+    """The app `web` in prod, as `live_in_prod`."""
+    return live_in_prod(world)
+
+
+def live_in_prod(world: Scenario) -> App:
+    """An app in prod, its release r1 live there; main's target is further already, which no dev has served."""
     app = world.app(environment="prod")
     app.container = {"env": [{"name": "MODE", "value": "shared"}]}
     overlay = yaml.safe_dump(OVERLAY)

@@ -131,6 +131,23 @@ def all_live(travel: Travel, tag: str) -> None:
     travel.wait_live(travel.prod, tag)
 
 
+def reach_all(travel: Travel) -> None:
+    """Deploy v1 everywhere."""
+    publish_environments(travel)
+    travel.dev.add("v1")
+    start(travel)
+    all_live(travel, "v1")
+
+
+def reach_staging(travel: Travel) -> str:
+    """Deploy v1 everywhere, and v2 in dev and staging; return the commit of v2."""
+    reach_all(travel)
+    pushed = travel.dev.push_image("v2")
+    travel.wait_live(travel.staging, "v2")
+    travel.settle()
+    return pushed
+
+
 def test_one_push_travels_to_production_and_what_comes_in_is_the_same_everywhere(travel: Travel) -> None:
     publish_environments(travel)
     travel.dev.add("v1")
@@ -161,10 +178,7 @@ def test_one_push_travels_to_production_and_what_comes_in_is_the_same_everywhere
 
 
 def test_a_rollback_in_production_stays_there_and_keeps_its_release_out(travel: Travel) -> None:
-    publish_environments(travel)
-    travel.dev.add("v1")
-    start(travel)
-    all_live(travel, "v1")
+    reach_all(travel)
     travel.dev.push_image("v2")
     all_live(travel, "v2")
 
@@ -181,13 +195,7 @@ def test_a_rollback_in_production_stays_there_and_keeps_its_release_out(travel: 
 
 
 def test_an_agent_that_is_dead_lets_nothing_through(travel: Travel) -> None:
-    publish_environments(travel)
-    travel.dev.add("v1")
-    start(travel)
-    all_live(travel, "v1")
-    travel.dev.push_image("v2")
-    travel.wait_live(travel.staging, "v2")
-    travel.settle()
+    reach_staging(travel)
     travel.staging.scenario.stop()
     travel.prod.scenario.advance(24 * 3600)
     travel.dev.scenario.advance(24 * 3600)
@@ -229,10 +237,7 @@ def test_a_release_that_people_are_to_merge_is_offered_once_and_comes_in_by_the_
 
 
 def test_an_agent_asks_the_remote_once_a_tick_whatever_the_number_of_environments(travel: Travel) -> None:
-    publish_environments(travel)
-    travel.dev.add("v1")
-    start(travel)
-    all_live(travel, "v1")
+    reach_all(travel)
     travel.settle()
     agent = travel.prod.scenario.agent
     assert agent is not None
@@ -247,13 +252,7 @@ def test_an_agent_asks_the_remote_once_a_tick_whatever_the_number_of_environment
 
 
 def test_what_is_where_is_read_from_git_alone(travel: Travel, tmp_path: Path) -> None:
-    publish_environments(travel)
-    travel.dev.add("v1")
-    start(travel)
-    all_live(travel, "v1")
-    pushed = travel.dev.push_image("v2")
-    travel.wait_live(travel.staging, "v2")
-    travel.settle()
+    pushed = reach_staging(travel)
     cli = Cli(travel.remote, travel.prod.scenario.cluster.kubeconfig, tmp_path / "cli")
     (item,) = cli.json("environments")["items"]
     serves = {each["environment"]: [one["release"] for one in each["serves"]] for each in item["environments"]}
@@ -269,13 +268,7 @@ def test_what_is_where_is_read_from_git_alone(travel: Travel, tmp_path: Path) ->
 
 
 def test_a_hotfix_passes_by_an_environment_and_says_so(travel: Travel, tmp_path: Path) -> None:
-    publish_environments(travel)
-    travel.dev.add("v1")
-    start(travel)
-    all_live(travel, "v1")
-    travel.dev.push_image("v2")
-    travel.wait_live(travel.staging, "v2")
-    travel.settle()
+    reach_staging(travel)
     cli = Cli(travel.remote, travel.prod.scenario.cluster.kubeconfig, tmp_path / "cli")
     said = cli("enter", "web", "--release", "r2", "--into", "prod", "-m", "INC-4711", code=1)
     assert "r2 is not proven before prod: staging: it serves in staging-1 since" in said
@@ -297,13 +290,7 @@ def test_a_hotfix_passes_by_an_environment_and_says_so(travel: Travel, tmp_path:
 
 
 def test_a_release_on_hold_everywhere_comes_into_no_further_environment(travel: Travel, tmp_path: Path) -> None:
-    publish_environments(travel)
-    travel.dev.add("v1")
-    start(travel)
-    all_live(travel, "v1")
-    travel.dev.push_image("v2")
-    travel.wait_live(travel.staging, "v2")
-    travel.settle()
+    reach_staging(travel)
     cli = Cli(travel.remote, travel.prod.scenario.cluster.kubeconfig, tmp_path / "cli")
     head = travel.remote.head()
     said = cli("hold", "web", "--release", "r2", "--everywhere", "--reason", "loses orders", "--dry-run")
@@ -323,13 +310,7 @@ def test_a_release_on_hold_everywhere_comes_into_no_further_environment(travel: 
 
 
 def test_the_dashboard_shows_all_environments(travel: Travel) -> None:
-    publish_environments(travel)
-    travel.dev.add("v1")
-    start(travel)
-    all_live(travel, "v1")
-    travel.dev.push_image("v2")
-    travel.wait_live(travel.staging, "v2")
-    travel.settle()
+    reach_staging(travel)
     agent = travel.prod.scenario.agent
     assert agent is not None
     with dashboard_server(agent, "127.0.0.1", 0) as server:
@@ -343,13 +324,7 @@ def test_the_dashboard_shows_all_environments(travel: Travel) -> None:
 
 
 def test_the_command_line_explains_what_an_environment_waits_for(travel: Travel, tmp_path: Path) -> None:
-    publish_environments(travel)
-    travel.dev.add("v1")
-    start(travel)
-    all_live(travel, "v1")
-    travel.dev.push_image("v2")
-    travel.wait_live(travel.staging, "v2")
-    travel.settle()
+    reach_staging(travel)
     cli = Cli(travel.remote, travel.prod.scenario.cluster.kubeconfig, tmp_path / "cli")
     said = cli("explain", str(travel.prod.key))
     assert "r2 waits for staging: it serves in staging-1 since" in said

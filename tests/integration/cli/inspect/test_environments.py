@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 
-from tests.integration.agent.environments.test_one_environment import ENVIRONMENTS, OVERLAY, enter, released
+from tests.integration.agent.environments.test_one_environment import ENVIRONMENTS, enter, live_in_prod, released
 from tests.integration.cli.conftest import Cli
 from tests.support.scenario import App, Scenario
 
 
 @pytest.fixture
 def web(world: Scenario) -> App:
-    """The app `web` in prod, r1 live there; main's target is v9, which no dev has served."""
-    app = world.app(environment="prod")
-    overlay = yaml.safe_dump(OVERLAY)
-    world.publish("Environments", {"environments.yaml": ENVIRONMENTS, f"{app.own_folder}/overlay.yaml": overlay})
-    world.publish("In dev, too", {f"{app.folder}/dev/overlay.yaml": "{}\n"})
-    app.add("v9")
-    enter(app, "v1", 1)
-    world.start()
-    app.wait_live("v1")
-    app.wait_told()
-    return app
+    """The app `web` in prod, as `live_in_prod`."""
+    return live_in_prod(world)
 
 
 def test_a_list_shows_environment_and_release_and_only_where_there_are_such(cli: Cli, web: App) -> None:
