@@ -18,6 +18,7 @@ from functools import partial
 from itertools import islice
 from types import TracebackType
 
+from gitops_bg.core.environments.model import Environments
 from gitops_bg.core.environments.proven import KnownRelease
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, PullSubject, ReleaseId, Source
@@ -94,7 +95,9 @@ class Repository:
         self.mirror = mirror = Mirror(settings)
         self.lock = mirror.lock
         self._trees = trees = Trees(mirror)
-        environments = EnvironmentReader(trees, settings, self._environments_file, _EnvironmentsBefore(self))
+        self._environments = environments = EnvironmentReader(
+            trees, settings, self._environments_file, _EnvironmentsBefore(self)
+        )
         self._index = AppIndex(mirror, trees, partial(oldest, mirror, trees), environments.at)
         self._details = details = Details(mirror)
         near = NearChanges(mirror, trees)
@@ -256,6 +259,11 @@ class Repository:
         """The environment that main is read for, as of the commit that was last looked at."""
         with self.lock:
             return self._index.environment
+
+    def environments_in_force(self) -> tuple[Environments, tuple[Problem, ...]]:
+        """Return the environments of main, whichever is meant, and why they are not those of its file, where so."""
+        with self.lock:
+            return self._environments.in_force(self.poller.head())
 
     def placed(self, release: ReleaseId) -> KnownRelease:
         """Return a release with its place in main; without one where main lacks the commit that brought it."""

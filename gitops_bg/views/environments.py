@@ -3,14 +3,14 @@ waits for. Asks no cluster; each cell is as old as the last commit of the agents
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
+from dataclasses import field, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gitops_bg.core.checks.policy_rules import length
 from gitops_bg.core.checks.release_choice import NOTHING, Choice, Here, choose
 from gitops_bg.core.dataclass import dataclass
-from gitops_bg.core.environments.model import Environment, Environments
+from gitops_bg.core.environments.model import After, Environment, Environments, Newer
 from gitops_bg.core.environments.proven import (
     ClusterReport,
     EnvironmentInput,
@@ -22,6 +22,7 @@ from gitops_bg.core.environments.proven import (
     rule_of,
 )
 from gitops_bg.core.model.version import AppKey, ReleaseId
+from gitops_bg.core.names import entry_branch
 from gitops_bg.repo.ledger.ledger import ClusterLedger, report_of
 from gitops_bg.repo.ledger.ledger_file import LedgerDocument
 from gitops_bg.views.fleet import FleetRow, fleet_of
@@ -32,6 +33,19 @@ HeldIn = Callable[[AppKey, str], Mapping[str, str] | str]
 """Returns the releases that main holds back of an app in an environment, by their digests, with why; or why nobody can
 tell.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class InMain:
+    """What main and its branches say."""
+
+    placed: Placed
+    held_in: HeldIn
+    """Asked only of an app of which something could come in."""
+    offered: Mapping[tuple[str, AppKey], ReleaseId] = field(default_factory=dict)
+    """The releases that branches ask for, by environment and app."""
+    unclear: str = ""
+    """Why nothing comes in anywhere; empty where it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +61,8 @@ class EnvironmentCell:
     """The environments before, and what their ledgers say; empty for the first."""
     troubles: tuple[str, ...] = ()
     """What is amiss with the ledgers of its clusters."""
+    offered: ReleaseId | None = None
+    """The release that a branch asks for, which people are to merge."""
 
     @property
     def serves(self) -> tuple[ReleaseId, ...]:
@@ -80,9 +96,10 @@ class EnvironmentCell:
     @property
     def text(self) -> str:
         """The cell in a few words: what serves, and what is on its way."""
-        parts = [" and ".join(each.name for each in self.serves) or "-"]
+        parts = [" and ".join(each.name for each in self.serves) or ("unclear" if self.troubles else "-")]
         parts += ["proven"] if self.proven and self.serves else []
         parts += [f"{each.name} on its way" for each in self.coming]
+        parts += [f"{self.offered.name} to be merged"] if self.offered else []
         parts += [f"{each.name} on hold" for each in self.held if each not in self.serves]
         return ", ".join(parts)
 
@@ -96,6 +113,7 @@ class EnvironmentCell:
             "proven": self.proven,
             "coming": [_json(each) for each in self.coming],
             "held": [_json(each) for each in self.held],
+            "offered": _json(self.offered) if self.offered else None,
             "entersNow": _json(self.choice.release.id) if self.choice.release else None,
             "waits": self.choice.waits,
             "until": _date(self.choice.until),
@@ -124,12 +142,11 @@ def environments_of(
     environments: Environments,
     ledgers: Sequence[ClusterLedger],
     folders: Mapping[AppKey, Collection[str]],
-    placed: Placed,
-    held_in_main: HeldIn,
+    main: InMain,
     namespace: str = "",
 ) -> list[EnvironmentsRow]:
     """Return a row for each app, with a cell for each environment that it has a folder for. ``folders`` are the names
-    of the folders in those of apps; ``held_in_main`` is asked only of an app of which something could come in.
+    of the folders in those of apps.
     """
     rows = {(each.about, each.cluster): each for each in fleet_of(ledgers, namespace)}
     known = {each.cluster: each for each in ledgers}
@@ -138,7 +155,7 @@ def environments_of(
         EnvironmentsRow(
             app,
             environments,
-            tuple(_cells(app, environments, frozenset(folders[app]), rows, known, placed, held_in_main)),
+            tuple(_cells(app, environments, frozenset(folders[app]), rows, known, main)),
         )
         for app in apps
         if environments.passed(folders[app])
@@ -151,8 +168,7 @@ def _cells(
     folders: frozenset[str],
     rows: Mapping[tuple[Any, str], FleetRow],
     ledgers: Mapping[str, ClusterLedger],
-    placed: Placed,
-    held_in_main: HeldIn,
+    main: InMain,
 ) -> Iterator[EnvironmentCell]:
     def report(cluster: str) -> ClusterReport:
         ledger, row = ledgers.get(cluster), rows.get((app, cluster))
@@ -166,37 +182,68 @@ def _cells(
         told = {cluster: ledgers[cluster].trouble for cluster in environment.clusters if cluster in ledgers}
         troubles = tuple(f"{cluster}: {said}" for cluster, said in told.items() if said)
         formers = formers_of(rule_of(environments, environment, folders), environments, folders, report)
-        held = partial(held_in_main, app, environment.name)
-        choice = _choice(environment, formers, here, placed, held)
-        yield EnvironmentCell(environment.name, here, choice, formers, troubles)
+        longest = max(
+            (int(each.total_seconds()) for each in environments.thresholds(environment.name, folders)), default=0
+        )
+        choice = _choice(app, environment, formers, here, longest, main)
+        offered = main.offered.get((environment.name, app)) if formers else None
+        yield EnvironmentCell(
+            environment.name, here, _awaiting(choice, offered, environment, app), formers, troubles, offered
+        )
+
+
+def _awaiting(choice: Choice, offered: ReleaseId | None, environment: Environment, app: AppKey) -> Choice:
+    """Return a choice that says who is asked to let a release in."""
+    if offered is None:
+        return choice
+    asked = f"{offered.name} comes in once somebody merges {entry_branch(environment.name, app)}"
+    return replace(choice, waits=f"{asked}; {choice.waits}" if choice.waits else asked)
 
 
 def _choice(
+    app: AppKey,
     environment: Environment,
     formers: tuple[Former, ...],
     here: Sequence[FleetRow],
-    placed: Placed,
-    held_in_main: Callable[[], Mapping[str, str] | str],
+    longest: int,
+    main: InMain,
 ) -> Choice:
     """Return what the environment would take in by the ledgers, which say what is there now, and by what main holds
     back.
     """
     states = [each.document.state for each in here]
     there = [each for state in states for each in (state.active, state.candidate) if each is not None]
-    entered = newest_first(placed(each.release) for each in there if each.release is not None)
-    left = Here(tuple((release.digest, "it was left") for each in here for release in held_in(each.document)))
+    entered = newest_first(main.placed(each.release) for each in there if each.release is not None)
+    held_here = tuple((release.digest, "it was left") for each in here for release in held_in(each.document))
+    newer = (environment.after or After()).newer
+    left = Here(held_here, _on_its_way(here, longest) if newer is Newer.WAIT else "")
     given = EnvironmentInput(
         environment.name,
         formers=formers,
-        known=tuple(placed(release) for release in named_in(formers).values()),
+        known=tuple(main.placed(release) for release in named_in(formers).values()),
         entered=entered[0] if entered else None,
+        newer=newer,
+        unclear=main.unclear,
     )
     choice = choose(given, left)
     if choice == NOTHING:
         return choice
-    held = held_in_main()
+    held = main.held_in(app, environment.name)
     told = replace(given, unclear=held) if isinstance(held, str) else replace(given, held=tuple(held.items()))
     return choose(told, left)
+
+
+def _on_its_way(here: Sequence[FleetRow], longest: int) -> str:
+    """Return what the release that came in last is to do before a newer one takes its place, by the ledgers."""
+    for row in here:
+        state = row.document.state
+        coming, active = (each.release if each is not None else None for each in (state.candidate, state.active))
+        if coming is not None:
+            return f"{coming.name} serves in {row.cluster}, or is given up"
+        proofs = (each.seconds for each in state.proven if active is not None and each.release.digest == active.digest)
+        if active is not None and longest and max(proofs, default=-1) < longest:
+            return f"{active.name} has served in {row.cluster} for {length(timedelta(seconds=longest))}"
+    return ""
 
 
 def held_in(document: LedgerDocument) -> Iterator[ReleaseId]:

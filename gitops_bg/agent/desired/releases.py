@@ -4,15 +4,17 @@ the first one, what its base was in the commit that brought it (decision 113). O
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from gitops_bg.core.environments.model import Environments
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.actions import EnterRelease
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.record import Event
-from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.core.model.version import AppKey, ReleaseId, Source
 from gitops_bg.core.names import entry_branch
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import entry_of_branch
 from gitops_bg.repo.write.commits import Movement
 from gitops_bg.repo.write.promotion import Entry, PrimaryChange
 from gitops_bg.spec.app.layout import APP_FILE, OF_ENVIRONMENT, RELEASE_FILE
@@ -22,6 +24,7 @@ from gitops_bg.spec.environments.release import Release, read_release, release_d
 from gitops_bg.spec.manifests.edit import held_releases
 from gitops_bg.spec.yaml.reader import read_one
 
+_REMEMBERED = 256
 _MOST_BEFORE = 50
 """How many former contents of a ``release.yaml`` are looked through."""
 
@@ -104,6 +107,26 @@ def release_in(content: bytes, app: AppKey) -> Release | None:
     """Return the release in a ``release.yaml``; None where it is invalid."""
     document, _ = read_one(RELEASE_FILE, content)
     return read_release(document, app)[0] if document is not None else None
+
+
+def offered_releases(repository: Repository) -> dict[tuple[str, AppKey], ReleaseId]:
+    """Return the releases that branches ask for, by environment and app, as they were fetched last; without those that
+    cannot be read.
+    """
+    found = dict[tuple[str, AppKey], ReleaseId]()
+    for branch, commit in repository.mirror.tracked().items():
+        entry = entry_of_branch(branch)
+        content = repository.text_file(release_path(repository, entry[1], entry[0]), commit) if entry else None
+        release = _release_id(content, entry[1]) if entry and isinstance(content, bytes) else None
+        if entry is not None and release is not None:
+            found[entry] = release
+    return found
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _release_id(content: bytes, app: AppKey) -> ReleaseId | None:
+    release = release_in(content, app)
+    return release.id if release is not None else None
 
 
 def _bases(repository: Repository, app: AppKey, commit: str, environments: Environments) -> Iterator[Release]:

@@ -56,6 +56,7 @@ class _Unread:
 
 _OF_BRANCHES = (app_of_branch, group_of_branch, app_of_environment_branch)
 """Whose promotion branch one is, by its name."""
+_OF_ALL = (STATE_PREFIX, ENTRY_PREFIX)
 
 
 class Mirror:
@@ -176,14 +177,15 @@ class Mirror:
 
     def clusters(self) -> list[str]:
         """Return the clusters that have a ledger on the remote, asked now."""
-        return sorted(name.removeprefix(STATE_PREFIX) for name in self.ledgers())
+        return sorted(name.removeprefix(STATE_PREFIX) for name in self.of_all() if name.startswith(STATE_PREFIX))
 
-    def ledgers(self) -> dict[str, str]:
-        """Return the branches of all ledgers on the remote with their commits, asked now; any thread may, without the
-        lock, for it changes nothing here.
+    def of_all(self) -> dict[str, str]:
+        """Return the branches by which clusters and environments know of one another, with their commits: all ledgers,
+        and what asks for releases. Asked now; any thread may, without the lock, for it changes nothing here.
         """
-        found = branches_in(self._asked("ls-remote", "--heads", "origin", f"{_HEADS}{STATE_PREFIX}*"))
-        return {name: commit for name, commit in found.items() if name.startswith(STATE_PREFIX)}
+        patterns = (f"{_HEADS}{each}*" for each in _OF_ALL)
+        found = branches_in(self._asked("ls-remote", "--heads", "origin", *patterns))
+        return {name: commit for name, commit in found.items() if name.startswith(_OF_ALL)}
 
     def explain_missing(self) -> BranchMissing | RemoteMoved:
         """Return why the tracked branch is missing: the remote is empty, or has other branches, or got it only now."""
@@ -305,10 +307,15 @@ class Mirror:
         for name, why in self.fetch_each(moved).items():
             self._unread[name] = _Unread(remote[name], why, asked, lasts=False)
 
+    def _is_of_others(self, branch: str) -> bool:
+        """Return whether a branch is followed only where all environments are looked at."""
+        entry = entry_of_branch(branch)
+        return branch.startswith(STATE_PREFIX) or (entry is not None and entry[0] != self.environment)
+
     def _follow_guests(self, remote: Mapping[str, str]) -> None:
         """Follow the branches that anybody writes, within narrow limits; note which of them cannot be read."""
         before = self.tracked()
-        gone = (name for name in before if name not in self._own and not name.startswith(STATE_PREFIX))
+        gone = (name for name in before if name not in self._own and not self._is_of_others(name))
         self.forget([name for name in gone if name not in remote or name in self._unread])
         moved = [name for name, commit in remote.items() if before.get(name) != commit and name not in self._unread]
         if not moved:

@@ -17,6 +17,7 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.record import LedgerEntry
 from gitops_bg.core.model.version import AppOrGroup
+from gitops_bg.core.names import ENTRY_PREFIX
 from gitops_bg.repo.git.directory import locked
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.ledger import state_branch
@@ -381,10 +382,11 @@ class Ledgers:
         """By cluster, the newest commit of its agent that was followed: a branch that was set back says nothing new."""
 
     def read(self) -> tuple[ClusterLedger, ...]:
-        """Fetch those that moved and read all, by the names of their clusters. One that cannot be read keeps none of
-        the others. The remote says without the lock where they are: polls and pushes do not wait for that.
+        """Fetch those that moved and read all, by the names of their clusters; with what asks for releases anywhere
+        (`Mirror.tracked`). One that cannot be read keeps none of the others. The remote says without the lock where
+        they are: polls and pushes do not wait for that.
         """
-        return self._fetched(self._mirror.ledgers())
+        return self._fetched(self._mirror.of_all())
 
     @locked
     def of(self, clusters: Iterable[str]) -> dict[str, "FollowedLedger"]:
@@ -423,7 +425,9 @@ class Ledgers:
         here = self._mirror.tracked()
         moved = [name for name, commit in remote.items() if here.get(name) != commit]
         lacking = self._mirror.fetch_each(moved) if moved else {}
-        return tuple(self._read(name.removeprefix(STATE_PREFIX), lacking.get(name, "")) for name in sorted(remote))
+        self._mirror.forget([name for name in here if name.startswith(ENTRY_PREFIX) and name not in remote])
+        ledgers = sorted(name for name in remote if name.startswith(STATE_PREFIX))
+        return tuple(self._read(name.removeprefix(STATE_PREFIX), lacking.get(name, "")) for name in ledgers)
 
     def _read(self, cluster: str, why: str) -> ClusterLedger:
         if why:

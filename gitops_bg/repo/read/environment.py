@@ -116,6 +116,21 @@ class EnvironmentReader:
             self._known[key] = self._after_all(past.valid, commit)
         return self._known[key]
 
+    def in_force(self, commit: str) -> tuple[Environments, tuple[Problem, ...]]:
+        """Return the environments that count at a commit, whichever is meant, and why not those of its file: where that
+        has a mistake, or is gone while apps have their folders, its last valid content holds.
+        """
+        node = self._trees.at(commit, [ENVIRONMENTS_FILE]).get(ENVIRONMENTS_FILE, NOTHING)
+        file = self._file(f"{node.mode} {node.id}", commit) if node.id else NO_ENVIRONMENTS_FILE
+        if file.environments:
+            return file.environments, ()
+        said = (load_environments(each).environments for each in self._history.contents(commit, ""))
+        last = EnvironmentAt(environments=next(filter(None, said), NO_ENVIRONMENTS))
+        if file.environments is None:
+            return last.environments, file.problems
+        gone = self._after_all(last, commit)
+        return gone.environments, gone.problems
+
     def _file(self, key: str, commit: str) -> EnvironmentsFile:
         if key not in self._files:
             self._files[key] = load_environments(self._read(commit))

@@ -33,6 +33,8 @@ class EnvironmentCellJson(TypedDict):
     """What came in and does not serve yet."""
     held: list[ReleaseJson]
     """What is on hold."""
+    offered: ReleaseJson | None
+    """What a branch asks for, which people are to merge."""
     entersNow: ReleaseJson | None
     """What comes in with the next look of an agent there."""
     waits: str

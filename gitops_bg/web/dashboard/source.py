@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.desired.releases import held_in_main
+from gitops_bg.agent.desired.releases import held_in_main, offered_releases
 from gitops_bg.agent.groups.commands import GroupCommands
 from gitops_bg.agent.live_views import read_app_view, read_group, troubles_of
 from gitops_bg.agent.operate.apps import AppCommands
@@ -38,7 +38,7 @@ from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.manifests.differences import Difference, differences
 from gitops_bg.spec.yaml.reader import read_one
 from gitops_bg.views.app import AppView
-from gitops_bg.views.environments import EnvironmentsRow, environments_of
+from gitops_bg.views.environments import EnvironmentsRow, InMain, environments_of
 from gitops_bg.views.group_tree import GroupView
 from gitops_bg.views.history import HistoryRow
 from gitops_bg.views.obstacles import Trouble
@@ -269,7 +269,9 @@ class Source:
         if not environments:
             return []
         held = partial(held_in_main, repository)
-        return environments_of(environments, fleet.ledgers, repository.inner_folders(), repository.placed, held)
+        unclear = "; ".join(map(str, self._running.catalog.reading.environment.problems))
+        main = InMain(repository.placed, held, offered_releases(repository), unclear)
+        return environments_of(environments, fleet.ledgers, repository.inner_folders(), main)
 
     def access(self) -> Access:
         """Return who may do what, as main says it now. Before it was read, nobody but who is on this machine sees

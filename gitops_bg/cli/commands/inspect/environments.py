@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.agent.desired.releases import held_in_main
+from gitops_bg.agent.desired.releases import held_in_main, offered_releases
 from gitops_bg.cli.errors import CommandFailed, NameNotFound
 from gitops_bg.cli.options import completion
 from gitops_bg.cli.options.options import GitOptions, OutputOptions, PlaceOptions
@@ -24,8 +24,7 @@ from gitops_bg.core.model.version import AppKey, ReleaseId
 from gitops_bg.repo.ledger.ledger import ClusterLedger
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.layout import ENVIRONMENTS_FILE
-from gitops_bg.spec.environments.load import load_environments
-from gitops_bg.views.environments import EnvironmentsRow, Has, environments_of, whereabouts
+from gitops_bg.views.environments import EnvironmentsRow, Has, InMain, environments_of, whereabouts
 from gitops_bg.views.fleet import json_of_ledger, reports
 
 _RELEASE = re.compile(r"r[1-9][0-9]*|r1:[0-9a-f]{7,64}")
@@ -67,8 +66,8 @@ def environments(
     output.show(Listing(columns, (_line(there, each) for each in rows)))
     for row in rows if app else ():
         for cell in row.cells:
-            if cell.choice.waits:
-                output.line(f"{cell.environment}: {cell.choice.waits}")
+            for said in filter(None, (cell.choice.waits, *(f"unclear, {each}" for each in cell.troubles))):
+                output.line(f"{cell.environment}: {said}")
     for sentence in reports(ledgers, datetime.now(UTC)):
         output.notice(sentence)
 
@@ -125,17 +124,18 @@ def rows_of(
     repository: Repository, namespace: str
 ) -> tuple[Environments, Sequence[ClusterLedger], list[EnvironmentsRow]]:
     """Return the environments of main, the ledgers of all clusters, and a row for each app. Raises `NameNotFound`
-    where the repository has no environments, `CommandFailed` where nobody can tell.
+    where the repository has no environments, `CommandFailed` where nobody can tell. A file that has a mistake, or is
+    gone, is read as agents do: its last valid content holds, and nothing comes in.
     """
-    file = load_environments(repository.text_file(ENVIRONMENTS_FILE))
-    if file.environments is None:
-        raise CommandFailed("; ".join(map(str, file.problems)))
-    if not file.environments:
+    there, problems = repository.environments_in_force()
+    if not there:
+        if problems:
+            raise CommandFailed("; ".join(map(str, problems)))
         raise NameNotFound(f"the repository has no {ENVIRONMENTS_FILE}, so it has no environments")
-    ledgers, held = repository.ledgers.read(), partial(held_in_main, repository)
-    folders = repository.inner_folders()
-    rows = environments_of(file.environments, ledgers, folders, repository.placed, held, namespace)
-    return file.environments, ledgers, rows
+    ledgers, held, unclear = repository.ledgers.read(), partial(held_in_main, repository), "; ".join(map(str, problems))
+    main = InMain(repository.placed, held, offered_releases(repository), unclear)
+    rows = environments_of(there, ledgers, repository.inner_folders(), main, namespace)
+    return there, ledgers, rows
 
 
 def _finder(repository: Repository, what: str) -> Has:

@@ -80,6 +80,8 @@ class _Findings:
     told: Statements
     """What was said of the versions that main names, and of those that traffic is with, or goes to."""
     now: datetime
+    notes: tuple[str, ...] = ()
+    """What is to be known of its way through environments."""
 
 
 def explain(
@@ -167,7 +169,18 @@ def _findings(session: Session, facts: Facts, *, reads_git: bool) -> _Findings:
         held_back(facts.config, decision.record),
         _statements(world),
         now,
+        tuple(_of_the_way(session, facts)) if reads_git else (),
     )
+
+
+def _of_the_way(session: Session, facts: Facts) -> Iterator[str]:
+    """Yield what is to be known of the way of an app through environments, and where to see all of it."""
+    environment, at = facts.desired.environment, session.repository.environment
+    if environment is None or len(at.environments.names) < 2:
+        return
+    if not environment.formers and environment.name != at.environments.names[0]:
+        yield f"{environment.name} is its first environment: what is pushed to its target comes here unproven"
+    yield f"gitops-bg environments {facts.app} shows it in every environment"
 
 
 def _statements(world: World) -> Statements:
@@ -210,6 +223,7 @@ def _explained(found: _Findings) -> Explained:
     traffic = decision.record.routing.traffic
     live, named = _named(decision, traffic), coming.name if coming else ""
     entering = (each.reason for each in decision.waits if each.gate == RELEASE)
+    serves = f"live traffic goes to {live}" if live else "nothing serves yet"
     stays = f"live traffic stays with {named} if this ends well:"
     return Explained(
         subject=found.facts.app,
@@ -217,7 +231,7 @@ def _explained(found: _Findings) -> Explained:
         phase=decision.phase,
         active=live or "",
         coming=named if decision.gates else "",
-        serves=(f"live traffic goes to {live}" if live else "nothing serves yet", *_of_release(decision), *entering),
+        serves=(serves, *_of_release(decision), *entering, *found.notes),
         before_gates=stays if coming and coming.digest == traffic else f"next is {named}; before its traffic moves:",
         gates=tuple(
             ShownGate(gate, gate.reason, _advice(found, gate), _counts(found, gate)) for gate in decision.gates

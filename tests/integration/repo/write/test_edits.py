@@ -89,7 +89,7 @@ def test_the_clusters_with_a_ledger_are_named(repository: Repository, remote: Gi
 
 def test_polls_and_pushes_do_not_wait_while_the_remote_is_asked_for_its_ledgers(repository: Repository) -> None:
     with ThreadPoolExecutor() as pool, repository.lock:
-        assert pool.submit(repository.mirror.ledgers).result(30) == {}
+        assert pool.submit(repository.mirror.of_all).result(30) == {}
 
 
 NEW = "apps/shop/web/settings.yaml"
