@@ -3,6 +3,7 @@ group: its record, Services, ReplicaSets and pods, and why pods do not start. Wh
 nothing, draws nothing.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gitops_bg.cluster.api.kinds import APPS, DAEMON_SETS, EVENTS, PODS, REPLICA_SETS, Object
@@ -34,18 +35,31 @@ def read_app_view(cluster: Cluster, app: AppKey) -> AppView | None:
     on_every_node = any(each.on_every_node for each in record.versions)
     active = (observed.active_service, *observed.more_active_services)
     roles = (*(("active", view) for view in active), ("preview", observed.preview_service))
+    status = body.get("status") or {}
     app_view = AppView(
         row=row_of(body),
-        gates=tuple((body.get("status") or {}).get("gates") or ()),
+        gates=tuple(status.get("gates") or ()),
         record=record,
         strategy=config.spec.strategy if config.spec else None,
         services=tuple((role, view) for role, view in roles if view is not None),
         replica_sets=replica_sets_of(cluster, app, daemon_sets=on_every_node),
         pods=tuple(pods_of(cluster, app)),
         templates={each.snapshot.digest: each.snapshot.text for each in observed.replica_sets},
-        pull=pull_in(body.get("status") or {}),
+        pull=pull_in(status),
     )
-    return replace(app_view, changes=_changes(cluster, app, app_view.active, app_view.newest))
+    changes = _changes(cluster, app, app_view.active, app_view.newest)
+    return replace(app_view, changes=changes, addresses=tuple(_addresses(app_view, status)))
+
+
+def _addresses(app_view: AppView, status: Object) -> Iterator[str]:
+    """Yield the addresses of the candidate, where its agent says that it is reached: it knows whether a Gateway leads
+    there.
+    """
+    conditions, strategy, newest = status.get("conditions") or (), app_view.strategy, app_view.newest
+    said = " ".join(str(each.get("message")) for each in conditions if each.get("type") == "CandidateReady")
+    found = strategy.addresses(short(newest.digest)) if strategy is not None and newest is not None else ()
+    if found and found[0] in said:
+        yield from found
 
 
 def read_group(cluster: Cluster, body: Object) -> GroupView:

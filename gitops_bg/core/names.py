@@ -229,6 +229,15 @@ def page_url(dashboard: str, subject: AppOrGroup) -> str:
     return f"{dashboard.rstrip('/')}/{subject.kind}s/{subject.namespace}/{subject.name}" if dashboard else ""
 
 
+CANDIDATE_ROUTE = ".preview"
+"""What the name of the route for the hosts of a candidate ends with: no app has a dot in its name."""
+
+
+def candidate_route(app: AppKey) -> str:
+    """Return the name of the route for the hosts of an app's candidate."""
+    return f"{app.name}{CANDIDATE_ROUTE}"
+
+
 def app_label(app: AppKey) -> str:
     """Return the value of the ``gitops-bg.dev/app`` label."""
     return fit(app.name)

@@ -147,6 +147,8 @@ class AppView:
     """The pod template of each version that runs, as JSON, by digest."""
     pull: PullRequest | None = None
     """The pull request of its promotion."""
+    addresses: tuple[str, ...] = ()
+    """Where people reach the candidate, as its agent says."""
 
     @property
     def versions(self) -> list[Version]:
@@ -163,13 +165,6 @@ class AppView:
         """The candidate, or, if there is none, the active version: what Argo Rollouts calls updated."""
         coming = [each for each in self.versions if each.stage is Stage.CANDIDATE and not each.retiring]
         return next(iter(coming), self.active)
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """Where people reach the candidate; none where it has no hosts of its own, or the preview does not show it."""
-        newest = self.newest
-        is_shown = newest is not None and newest.digest == self.record.routing.preview != self.record.routing.traffic
-        return self.strategy.addresses(short(newest.digest)) if newest and is_shown and self.strategy else ()
 
     def replica_sets_of(self, version: Version | None) -> list[ReplicaSet]:
         """Return the ReplicaSets of a version (None: none)."""

@@ -52,7 +52,6 @@ from gitops_bg.core.model.version import AppKey, short
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS
 from gitops_bg.spec.manifests.auxiliary import BUDGET
-from gitops_bg.spec.manifests.traffic import candidate_route
 
 Given = Mapping[str, Any]
 
@@ -84,7 +83,7 @@ class AuxiliaryWriter:
         beside = _auxiliary_route(config) if any(view is not None and view.moves for view in seen) else None
         if beside is not None and beside not in wanted:
             seen.append(self._view_or_last(app, app_uid, beside, _given(config, beside), config))
-        named = (app.name, candidate_route(app)) if lost else ()
+        named = (app.name, names.candidate_route(app)) if lost else ()
         routes = (AuxiliaryObject(kind, name) for kind in ROUTES for name in named)
         seen += [self._own_route(app, app_uid, one, config) for one in routes if one not in wanted]
         return tuple(view for view in seen if view is not None)

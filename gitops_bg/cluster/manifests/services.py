@@ -162,24 +162,23 @@ def following(manifest: Object, digest: str, ports: BackendPorts) -> Object:
     return with_named_version(changed, digest) if digest else changed
 
 
-def is_for_candidate(manifest: Mapping[str, Any]) -> bool:
-    """Return whether what Git says of a route is that of a candidate's hosts."""
-    return bool((manifest["metadata"].get("labels") or {}).get(names.DIGEST) == DIGEST_IN_HOST)
+def is_for_candidate(route: Mapping[str, Any]) -> bool:
+    """Return whether a route is that of a candidate's hosts."""
+    return str(route["metadata"]["name"]).endswith(names.CANDIDATE_ROUTE)
 
 
 def _at_hosts(manifest: Object, digest: str) -> Object:
     """Return the route of a candidate's hosts for a version, and labelled with it; any other one as it is.
 
-    Without a version it keeps the hosts that name none. Without those it keeps all as Git has them, which no API server
-    takes: a route without hosts would be for every host.
+    Without a version its hosts stay as Git has them, which no API server takes: a route without hosts would be for
+    every host.
     """
-    if not is_for_candidate(manifest):
+    labels = manifest["metadata"].get("labels") or {}
+    if not digest or labels.get(names.DIGEST) != DIGEST_IN_HOST:
         return manifest
-    labels, hosts = manifest["metadata"]["labels"], manifest["spec"]["hostnames"]
-    kept = [host_of(each, digest) for each in hosts if digest or DIGEST_IN_HOST not in each]
-    others = {key: value for key, value in labels.items() if key != names.DIGEST}
-    metadata = {**manifest["metadata"], "labels": {**others, **({names.DIGEST: digest} if digest else {})}}
-    return {**manifest, "metadata": metadata, "spec": {**manifest["spec"], "hostnames": kept or hosts}}
+    hosts = [host_of(each, digest) for each in manifest["spec"]["hostnames"]]
+    metadata = {**manifest["metadata"], "labels": {**labels, names.DIGEST: digest}}
+    return {**manifest, "metadata": metadata, "spec": {**manifest["spec"], "hostnames": hosts}}
 
 
 def with_named_version(manifest: Object, digest: str) -> Object:

@@ -164,7 +164,8 @@ def _others(services: ForeignServices, app: AppKey, config: AppConfig | None, re
 
 def _successor(sources: ObservationSources, app: AppKey, services: Iterable[str], record: Record) -> Successor | None:
     """Return whether the app that this one is under a new name has a route; only where this one may have one."""
-    own = next((one for one in record.last_read.auxiliary_objects if one.kind in ROUTES), None)
+    routes = (one for one in record.last_read.auxiliary_objects if one.kind in ROUTES)
+    own = next((one for one in routes if one.name != names.candidate_route(app)), None)
     if own is None or not record.last_read.moved_to:
         return None
     found = (sources.reader.service(app.namespace, name) for name in services)

@@ -13,7 +13,15 @@ from typing import Protocol
 from gitops_bg.core import names
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.delivery.world import answered_once
-from gitops_bg.core.model.auxiliary import AppRoute, HttpMatch, ParentRef, PathKind, RivalRoute, RouteClaim
+from gitops_bg.core.model.auxiliary import (
+    ROUTES,
+    AppRoute,
+    HttpMatch,
+    ParentRef,
+    PathKind,
+    RivalRoute,
+    RouteClaim,
+)
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, short
@@ -22,7 +30,9 @@ from gitops_bg.core.world import World
 
 def auxiliary_trouble(world: World) -> str:
     """Return why one of the auxiliary objects is not as Git says; empty where all are, or soon will be."""
-    views = (world.auxiliary_object(one) for one in world.record.last_read.auxiliary_objects)
+    own = names.candidate_route(world.spec.app)  # nothing but the address of a candidate hangs on it
+    known = (one for one in world.record.last_read.auxiliary_objects if one.name != own)
+    views = (world.auxiliary_object(one) for one in known)
     return next((said for view in views if view and (said := view.trouble or view.refused)), "")
 
 
@@ -272,16 +282,46 @@ def _answers(world: World, route: AppRoute) -> bool:
     return is_enough and service.name in dict(view.ports)
 
 
-# --- where people reach the candidate ---
+# --- the hosts of the candidate ---
+
+
+def routes_of_candidate(world: World) -> tuple[AuxiliaryView, ...]:
+    """Return our routes for the hosts of the candidate that are live, of either kind, whatever Git says now."""
+    name = names.candidate_route(world.spec.app)
+    views = (view for view in world.observed.auxiliary_objects if view.auxiliary_object.name == name)
+    return tuple(view for view in views if view.auxiliary_object.kind in ROUTES and not (view.owner or view.former))
+
+
+def is_astray(world: World, view: AuxiliaryView) -> bool:
+    """Return whether a route of the candidate's hosts names another version than the preview is to show, or leads to a
+    preview that is another app's now. It has to go before the preview moves: nothing else makes it right.
+    """
+    return world.moved or view.names_version not in ("", short(world.record.routing.preview))
 
 
 def addresses_of(world: World, digest: str) -> tuple[str, ...]:
-    """Return where a version is reached now by the hosts of the candidate; none where no Gateway leads to it there."""
-    route = world.desired.route
-    view = world.auxiliary_object(route.preview) if route is not None and route.preview is not None else None
-    if view is None or view.refused or view.trouble or not may_be_live(view) or view.names_version != short(digest):
+    """Return where a version is reached by the hosts of the candidate; none where there is no route for it there, or a
+    Gateway refuses that.
+    """
+    view = _route_of_preview(world)
+    strategy, named = world.spec.strategy, short(digest) if world.spec.strategy.hosts_name_version else ""
+    if view is None or view.refused or view.trouble or not may_be_live(view) or view.names_version != named:
         return ()
-    return world.spec.strategy.addresses(short(digest))
+    shown = world.observed.preview_service
+    return strategy.addresses(short(digest)) if shown is not None and shown.digest == short(digest) else ()
+
+
+def why_no_address(world: World) -> str:
+    """Return why the candidate is not reached by its hosts, where something is wrong with their route."""
+    view = _route_of_preview(world)
+    if view is None:
+        return ""
+    return view.trouble or view.refused or (f"{view.auxiliary_object} is {view.owner}" if view.owner else "")
+
+
+def _route_of_preview(world: World) -> AuxiliaryView | None:
+    route = world.desired.route
+    return world.auxiliary_object(route.preview) if route is not None and route.preview is not None else None
 
 
 # --- the route of an app on its way to other Gateways or hosts, or to another kind ---

@@ -249,8 +249,9 @@ def is_stranded(world: World) -> bool:
 
 
 def own_routes(world: World) -> tuple[AuxiliaryObject, ...]:
-    """Return the routes of the app that are live, under its own name."""
-    known = (one for one in world.record.last_read.auxiliary_objects if one.kind in ROUTES)
+    """Return the routes of the app that are live, under its own name; not that of a candidate's hosts."""
+    other = names.candidate_route(world.spec.app)
+    known = (one for one in world.record.last_read.auxiliary_objects if one.kind in ROUTES and one.name != other)
     return tuple(one for one in known if may_be_live(world.auxiliary_object(one)))
 
 

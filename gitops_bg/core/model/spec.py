@@ -194,7 +194,8 @@ class Strategy:
     """
     preview_hosts: Annotated[tuple[PreviewHost, ...], MaxLen(16)] = ()
     """Hosts at which the candidate is reached, by a route of their own behind the Gateways of routes. {digest} in one
-    stands for the first ten digits of its digest: such a host never leads to another version.
+    stands for the first ten digits of its digest: the agent takes such a host away before the preview moves to
+    another version. routes.hosts has to name those of the live version.
     """
     preview_without_candidate: PreviewWithoutCandidate = PreviewWithoutCandidate.NONE
     """What the previewHosts lead to while there is no candidate: to nothing (none), or to the live version.
@@ -275,6 +276,11 @@ class Strategy:
                 raise Conflict(f"previewHosts.{place}", f"{host!r} is no host name", _HOST)
             if host in self.preview_hosts[:place]:
                 raise Conflict(f"previewHosts.{place}", f"{host} is there twice", "remove one of the two")
+
+    @property
+    def hosts_name_version(self) -> bool:
+        """Whether a host of the candidate is for one version alone."""
+        return any(DIGEST_IN_HOST in host for host in self.preview_hosts)
 
     def addresses(self, digest: str) -> tuple[str, ...]:
         """Return where the version of a short ``digest`` is reached while it is the candidate, as people type it."""

@@ -14,10 +14,12 @@ from gitops_bg.core.checks.adoption import is_released
 from gitops_bg.core.checks.auxiliary import (
     HTTP_ROUTE,
     formers_to_end,
+    is_astray,
     is_carried_by,
     is_of_another,
     may_be_live,
     may_follow,
+    routes_of_candidate,
 )
 from gitops_bg.core.checks.onboarding import is_led_otherwise, own_routes, successor
 from gitops_bg.core.checks.phase import routes_first
@@ -31,7 +33,7 @@ from gitops_bg.core.model.actions import (
 )
 from gitops_bg.core.model.auxiliary import CONFIGURATION, ROUTES, AppRoute, AuxiliaryObject, BackendPorts
 from gitops_bg.core.model.observed import AuxiliaryView, ServiceView
-from gitops_bg.core.model.spec import DIGEST_IN_HOST, DeletionPolicy, PreviewWithoutCandidate
+from gitops_bg.core.model.spec import DeletionPolicy, PreviewWithoutCandidate
 from gitops_bg.core.model.version import Snapshot, Version, short
 from gitops_bg.core.world import World
 
@@ -67,42 +69,54 @@ def route_actions(
 def candidate_route_actions(
     world: World, one: AuxiliaryObject, route: AppRoute, view: AuxiliaryView | None, difference: str
 ) -> Iterator[ApplyAuxiliaryObject | DeleteAuxiliaryObject]:
-    """Write the route of the candidate's hosts, or delete it where nobody is to be led by it. While the preview moves,
-    it keeps the hosts that name no version; without one, it goes.
+    """Write the route of the candidate's hosts once the preview shows the version that they are for, or delete it where
+    there is none; `_astray` has what may lead to another one.
     """
-    if world.suspended:
+    if world.suspended or (view is not None and is_astray(world, view)):
         return
     preview, named = world.observed.preview_service, _version_named(world)
-    why = _why_no_address(world, named)
+    names_one = world.spec.strategy.hosts_name_version
+    why = _why_no_address(world, preview)
     if why:
         if view is not None:
             yield DeleteAuxiliaryObject(one, why)
         return
     port = _port(route, preview, dict(view.ports) if view else {}) if preview is not None else None
-    if preview is None or port is None:
+    if preview is None or port is None or (names_one and not named):
         return
-    ports = ((preview.name, port),)
+    ports, digest = ((preview.name, port),), named if names_one else ""
     reason = difference
     if view is not None and view.ports != ports:
         reason = reason or "its Service has another port now"
-    if view is not None and view.names_version != short(named):
-        reason = reason or "the preview shows another version now"
+    if view is not None and view.names_version != short(digest):
+        reason = reason or "it does not say which version it is for"
     if reason:
-        version = world.record.version(named)
+        version = world.record.version(digest)
         number, tag = (version.number, version.tag) if version else (None, "")
-        yield ApplyAuxiliaryObject(one, reason, named, number, ports, tag=tag)
+        yield ApplyAuxiliaryObject(one, reason, digest, number, ports, tag=tag)
 
 
-def _why_no_address(world: World, named: str) -> str:
+def _why_no_address(world: World, preview: ServiceView | None) -> str:
     """Return why the hosts of the candidate are to lead nowhere; empty where they are to lead to the preview."""
-    strategy, preview = world.spec.strategy, world.observed.preview_service
     if preview is not None and not preview.ours:
         return f"Service {preview.name} is somebody else's"
     is_candidate = world.record.routing.preview not in ("", world.record.routing.traffic)
-    if not (is_candidate or strategy.preview_without_candidate is PreviewWithoutCandidate.LIVE):
-        return "there is no candidate"
-    is_for_all = any(DIGEST_IN_HOST not in host for host in strategy.preview_hosts)
-    return "" if named or is_for_all else "the preview is to show another version"
+    is_for_live = world.spec.strategy.preview_without_candidate is PreviewWithoutCandidate.LIVE
+    return "" if is_candidate or is_for_live else "there is no candidate"
+
+
+def _astray(world: World) -> Iterator[DeleteAuxiliaryObject]:
+    """Delete the routes of the candidate's hosts that would lead to another version, whatever Git says of them."""
+    for view in routes_of_candidate(world):
+        if is_astray(world, view) and not view.deleting:
+            yield DeleteAuxiliaryObject(view.auxiliary_object, "its hosts are for a version that the preview leaves")
+
+
+def leads_astray(world: World) -> bool:
+    """Return whether a host of the candidate would lead to another version if the preview moved now: it waits for as
+    long as that route is there. Live traffic does not.
+    """
+    return any(is_astray(world, view) for view in routes_of_candidate(world))
 
 
 def _replacement_reason(world: World, beside: AuxiliaryObject, ports: BackendPorts) -> str:
@@ -121,22 +135,16 @@ def must_unname(world: World) -> bool:
     """Return whether the route names another version than the preview Service is to lead to, and may soon name none.
 
     It names none first: requests for a version are never answered by another one that nobody named. What keeps the
-    route from being written does not keep the preview from moving. The same holds for that of the candidate's hosts.
+    route from being written does not keep the preview from moving.
     """
     route = world.desired.route
-    if route is None or world.observed.refused or _waited_long(world):
+    view = world.auxiliary_object(route.live) if route else None
+    if route is None or view is None or world.observed.refused or view.trouble or view.deleting:
         return False
-    live = world.auxiliary_object(route.live)
-    is_live_stale = live is not None and _is_stale(world, live) and _ports(world, route, live) is not None
-    preview = world.auxiliary_object(route.preview) if route.preview else None
-    return is_live_stale or (preview is not None and _is_stale(world, preview))
-
-
-def _is_stale(world: World, view: AuxiliaryView) -> bool:
-    """Return whether a route of ours names another version than the preview is to show."""
-    if view.trouble or view.deleting or is_of_another(world, view):
+    if is_of_another(world, view):
         return False
-    return view.names_version not in ("", short(world.record.routing.preview))
+    is_stale = view.names_version not in ("", short(world.record.routing.preview))
+    return is_stale and not _waited_long(world) and _ports(world, route, view) is not None
 
 
 def _waited_long(world: World) -> bool:
@@ -182,7 +190,10 @@ def auxiliary_actions(world: World) -> tuple[ClusterAction, ...]:
     """Delete what left Git, then bring the rest to what Git says; while suspended, change only the autoscaler's scale
     target.
     """
-    return (*_branch_points(world), *_led_otherwise(world), *_arrivals(world), *_given_up(world))
+    astray = tuple(_astray(world))
+    gone = {each.auxiliary_object for each in astray}
+    left = (each for each in _branch_points(world) if each.auxiliary_object not in gone)
+    return (*astray, *left, *_led_otherwise(world), *_arrivals(world), *_given_up(world))
 
 
 def _given_up(world: World) -> Iterator[ClusterAction]:
@@ -203,7 +214,7 @@ def _led_otherwise(world: World) -> Iterator[ClusterAction]:
         yield DeleteAuxiliaryObject(one, f"the app {successor(world)}, which it is now, has a route of its own")
 
 
-def _branch_points(world: World) -> Iterator[ClusterAction]:
+def _branch_points(world: World) -> Iterator[DeleteAuxiliaryObject]:
     for one in world.record.last_read.auxiliary_objects if world.desired.whole and not world.suspended else ():
         view = world.auxiliary_object(one)
         if one in world.desired.auxiliary_objects or view is None or view.trouble or not may_be_live(view):
@@ -297,7 +308,7 @@ def ending(world: World) -> tuple[DeleteAuxiliaryObject | DeleteApp, ...]:
     if routes := routes_first(world):
         there = (view.auxiliary_object for view in routes if not view.deleting)
         return tuple(DeleteAuxiliaryObject(one, "the app ends, and nobody is to be led to it") for one in there)
-    return (_end(world),)
+    return tuple(_astray(world)) or (_end(world),)
 
 
 def _end(world: World) -> DeleteApp:

@@ -36,7 +36,7 @@ from gitops_bg.core.model.actions import (
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import Version, short
-from gitops_bg.core.plan.auxiliary import must_unname
+from gitops_bg.core.plan.auxiliary import leads_astray, must_unname
 from gitops_bg.core.world import World
 
 
@@ -122,7 +122,7 @@ def keep_preview(world: World) -> tuple[ClusterAction, ...]:
     if service is not None and is_former_preview(world, service):
         return (PointPreview(name, service.selector, digest, _ports(world, name, digest), adopts=True),)
     elsewhere = service if service and service.ours and service.digest != short(digest) else None
-    if elsewhere and elsewhere.digest and must_unname(world):
+    if (elsewhere and elsewhere.digest and must_unname(world)) or leads_astray(world):
         return ()
     return (*_point(world, elsewhere, digest), *_keep(world, ServiceRole.PREVIEW, name, service, digest))
 

@@ -16,7 +16,7 @@ from gitops_bg.core.checks.adoption import (
     why_left_alone,
     why_unproven,
 )
-from gitops_bg.core.checks.auxiliary import addresses_of
+from gitops_bg.core.checks.auxiliary import addresses_of, why_no_address
 from gitops_bg.core.checks.phase import (
     COMES_UP,
     CONFIRM,
@@ -246,7 +246,8 @@ def candidate_ready(world: World) -> Iterator[Condition]:
         return
     if candidate.available_since:
         at = "".join(f", at {address}" for address in addresses_of(world, candidate.digest)[:1])
-        yield Condition("CandidateReady", True, "Available", f"{candidate.name} is available{at}")
+        nowhere = f"; its previewHosts lead nowhere: {why}" if (why := why_no_address(world)) else ""
+        yield Condition("CandidateReady", True, "Available", f"{candidate.name} is available{at}{nowhere}")
     elif candidate.failure:
         yield Condition("CandidateReady", False, candidate.failure, failure(world))
     elif pods := stuck(world, candidate):

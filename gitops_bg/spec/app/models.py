@@ -110,6 +110,11 @@ def _full_digests(held: dict[str, str]) -> dict[str, str]:
     return held
 
 
+def _covers(host: str, other: str) -> bool:
+    """Return whether a host of a route, which may be a wildcard, has the requests of another one."""
+    return host == other or (host.startswith("*.") and other.endswith(host[1:]))
+
+
 def _anti_affinity(entry: AntiAffinityEntry) -> AntiAffinity:
     return AntiAffinity(entry.preferred.weight if entry.preferred else None)
 
@@ -164,9 +169,12 @@ class BlueGreen(DeclaredModel):
             if self.routes is None:
                 remedy = "add routes: {parentRefs: [{name: public}]}, with the name of the Gateway"
                 raise Conflict("previewHosts", "are behind the Gateways of routes, and there are none", remedy)
-            if host in (self.routes.hosts or ()):
-                remedy = "write another host"
-                raise Conflict(f"previewHosts.{place}", f"{host} is a host of the live version (routes.hosts)", remedy)
+            if self.routes.hosts is None:
+                message = "lead to the live version once their candidate is gone: without routes.hosts every host does"
+                raise Conflict("previewHosts", message, "add the hosts of the live version: routes: {hosts: […]}")
+            if by := next((each for each in self.routes.hosts if _covers(each, host)), None):
+                message = f"{host} leads to the live version, too, by {by} of routes.hosts"
+                raise Conflict(f"previewHosts.{place}", message, "write a host that routes.hosts does not have")
 
     @property
     def live_services(self) -> tuple[str, ...]:

@@ -274,15 +274,10 @@ def route_of(app: AppKey, blue_green: models.BlueGreen, port: int) -> tuple[AppR
     strategy, preview = blue_green.strategy, None
     if strategy.preview_hosts and strategy.preview_service:
         rule = HttpRule((HttpMatch(),), Backend(strategy.preview_service, port))
-        one = HttpRoute(candidate_route(app), strategy.preview_hosts, route.parents, (rule,))
+        one = HttpRoute(names.candidate_route(app), strategy.preview_hosts, route.parents, (rule,))
         preview = AuxiliaryObject(kind, one.name)
-        manifests[preview] = manifest(one, **{names.DIGEST: DIGEST_IN_HOST})
+        manifests[preview] = manifest(one, **({names.DIGEST: DIGEST_IN_HOST} if strategy.hosts_name_version else {}))
     return AppRoute(live, port, beside, claim_of(route), preview), manifests
-
-
-def candidate_route(app: AppKey) -> str:
-    """Return the name of the route for the hosts of an app's candidate."""
-    return fit(f"{app.name}-preview")
 
 
 def _replacement_name(route: HttpRoute) -> str:

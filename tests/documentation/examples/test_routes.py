@@ -35,4 +35,4 @@ def test_the_hosts_of_the_page_give_its_app_a_second_route() -> None:
     config = load_app(WEB, {name: text.encode() for name, text in files.items()}, source_of)
     assert config.problems == ()
     made = {one.name: manifest["spec"]["hostnames"] for one, manifest in config.auxiliary_objects.manifests.items()}
-    assert made == {"web": ["shop.example.com"], "web-preview": ["{digest}.preview.example.com"]}
+    assert made == {"web": ["shop.example.com"], "web.preview": ["{digest}.preview.example.com"]}

@@ -126,8 +126,9 @@ def test_a_route_that_left_git_goes_though_its_record_is_lost(routed: App) -> No
 
 
 def test_the_route_of_a_candidates_hosts_goes_with_the_candidate_though_the_record_is_lost(routed: App) -> None:
-    where = f"/apis/gateway.networking.k8s.io/v1/namespaces/{routed.key.namespace}/httproutes/web-preview"
+    where = f"/apis/gateway.networking.k8s.io/v1/namespaces/{routed.key.namespace}/httproutes/web.preview"
     routed.strategy["previewHosts"] = ["{digest}.preview.example.com"]
+    routed.strategy["routes"]["hosts"] = ["shop.example.com"]
     routed.configure()
     routed.push_image("v2")
     routed.wait_preview("v2")

@@ -137,7 +137,7 @@ def test_the_targets_min_ready_seconds_hold_where_the_app_has_none() -> None:
     assert load(app_with("minReadySeconds: 0"), target).min_ready_seconds == 0
 
 
-ROUTED = "previewService: web-preview\n      routes: {parentRefs: [{name: public}], hosts: [p.example]}"
+ROUTED = "previewService: web-preview\n      routes: {parentRefs: [{name: public}], hosts: [p.example, '*.eu.example']}"
 # more lines in spec, one in blueGreen: the complaint
 WRONG = {
     ("promotion: {via: commit, merge: whenGreen}", ""): "app.yaml:8: spec.promotion.merge: whenGreen merges a pull "
@@ -170,7 +170,18 @@ WRONG = {
         "",
         f"previewHosts: [p.example]\n      {ROUTED}",
     ): "app.yaml:8: spec.strategy.blueGreen.previewHosts[0]: "
-    "p.example is a host of the live version (routes.hosts) (write another host)",
+    "p.example leads to the live version, too, by p.example of routes.hosts (write a host that routes.hosts does not "
+    "have)",
+    ("", f"previewHosts: [x.eu.example]\n      {ROUTED}"): "app.yaml:8: spec.strategy.blueGreen.previewHosts[0]: "
+    "x.eu.example leads to the live version, too, by *.eu.example of routes.hosts (write a host that routes.hosts does "
+    "not have)",
+    (
+        "",
+        "previewHosts: [p.example]\n      previewService: web-preview\n      routes: {parentRefs: [{name: public}]}",
+    ): (
+        "app.yaml:8: spec.strategy.blueGreen.previewHosts: lead to the live version once their candidate is gone: "
+        "without routes.hosts every host does (add the hosts of the live version: routes: {hosts: […]})"
+    ),
     ("", f'previewHosts: ["{{digest}}.x", "{{digest}}.x"]\n      {ROUTED}'): "app.yaml:8: spec.strategy.blueGreen."
     "previewHosts[1]: {digest}.x is there twice (remove one of the two)",
     ("", f'previewHosts: ["*.example.com"]\n      {ROUTED}'): "app.yaml:8: spec.strategy.blueGreen.previewHosts[0]: "

@@ -58,6 +58,7 @@ def _at(action: act.ApplyAuxiliaryObject) -> str:
     return f" at {', '.join(map(str, ports))}" if set(ports) != {80} else ""
 
 
+LONG = (active(1), candidate(2, available_since=NOW - timedelta(hours=1)))
 ONE, TWO, LATE = (active(1),), (active(1), candidate(2, available_since=NOW)), (active(1), candidate(2))
 DONE = {
     "there is none: it is created, and names what the preview shows": (routed(*TWO, shows=2, view=None), ["name 2"]),
@@ -243,7 +244,9 @@ def test_what_a_gateway_has_against_the_route_is_said() -> None:
 
 # --- the hosts of the candidate ---
 
-OF_CANDIDATE = AuxiliaryObject("HTTPRoute", "web-preview")
+OF_CANDIDATE = AuxiliaryObject("HTTPRoute", "web.preview")
+GRPC = AuxiliaryObject("GRPCRoute", "web.preview")
+GRPC_ROUTE = replace(ROUTE, preview=GRPC)
 NAMED, FOR_ALL = "{digest}.preview.example.com", "preview.example.com"
 
 
@@ -256,6 +259,7 @@ def hosted(
     otherwise: PreviewWithoutCandidate = PreviewWithoutCandidate.NONE,
     suspend: Suspension | None = None,
     observed: dict[str, Any] | None = None,
+    desired: dict[str, Any] | None = None,
     **changes: Any,
 ) -> World:
     """A world in which the route of the candidate's hosts names a version; None: it does not exist."""
@@ -272,7 +276,7 @@ def hosted(
         view=None,
         preview=preview,
         spec=replace(spec, suspend=suspend),
-        desired={"auxiliary_objects": both, "route": replace(ROUTE, preview=OF_CANDIDATE)},
+        desired=desired or {"auxiliary_objects": both, "route": replace(ROUTE, preview=OF_CANDIDATE)},
         record={"auxiliary_objects": both},
         observed={"auxiliary_objects": views, **(observed or {})},
     )
@@ -293,13 +297,17 @@ def hosts_done(state: World) -> list[str]:
 
 
 LIVE = PreviewWithoutCandidate.LIVE
-MOVES, NOBODY = "delete: the preview is to show another version", "delete: there is no candidate"
+MOVES, NOBODY = "delete: its hosts are for a version that the preview leaves", "delete: there is no candidate"
 AT_HOSTS = {
     "a candidate is shown: it is created": (hosted(*TWO, shows=2, names=None), ["name 2"]),
     "all is well": (hosted(*TWO, shows=2, names=2), []),
     "somebody changed it": (hosted(*TWO, shows=2, names=2, drifted=True), ["name 2"]),
     "no candidate: there is none": (hosted(*ONE, shows=1, names=None), []),
-    "no candidate any more: it goes": (hosted(*ONE, shows=1, names=2), [NOBODY]),
+    "no candidate any more: it goes": (hosted(*ONE, shows=1, names=2), [MOVES]),
+    "no candidate any more, the preview shows it still: it goes first": (
+        hosted(*ONE, shows=2, names=2, preview=1),
+        [MOVES],
+    ),
     "no candidate, and its hosts are to lead to what serves": (
         hosted(*ONE, shows=1, names=None, otherwise=LIVE),
         ["name 1"],
@@ -308,17 +316,40 @@ AT_HOSTS = {
         hosted(*TWO, shows=1, names=1, preview=2, otherwise=LIVE),
         [MOVES],
     ),
+    "it waits for that as long as it takes": (hosted(*LATE, shows=1, names=1, preview=2, otherwise=LIVE), [MOVES]),
+    "it is being deleted: the preview waits": (
+        hosted(*TWO, shows=1, names=1, preview=2, otherwise=LIVE, deleting=True),
+        [],
+    ),
     "it is gone: the preview moves": (hosted(*TWO, shows=1, names=None, preview=2), [f"preview {digest(2)}"]),
-    "the preview is to move, and one host is for every candidate: that one stays": (
+    "the preview is to move, and a host is for every candidate: all of it goes all the same": (
         hosted(*TWO, shows=1, names=1, preview=2, hosts=(NAMED, FOR_ALL), otherwise=LIVE),
+        [MOVES],
+    ),
+    "its hosts are for every candidate: it names none": (
+        hosted(*TWO, shows=2, names=None, hosts=(FOR_ALL,)),
         ["name none"],
     ),
-    "it names none any more: the preview moves": (
-        hosted(*TWO, shows=1, names=0, preview=2, hosts=(NAMED, FOR_ALL)),
+    "its hosts are for every candidate: the preview moves": (
+        hosted(*TWO, shows=1, names=0, preview=2, hosts=(FOR_ALL,)),
         [f"preview {digest(2)}"],
     ),
-    "its host is for every candidate": (hosted(*TWO, shows=2, names=None, hosts=(FOR_ALL,)), ["name 2"]),
-    "its host is for every candidate, and there is none": (hosted(*ONE, shows=1, names=2, hosts=(FOR_ALL,)), [NOBODY]),
+    "its hosts are for every candidate, and there is none": (
+        hosted(*ONE, shows=1, names=0, hosts=(FOR_ALL,)),
+        [NOBODY],
+    ),
+    "app.yaml asks for none any more: it goes before the preview moves": (
+        hosted(*TWO, shows=1, names=1, preview=2, desired={"auxiliary_objects": (OBJECT,), "route": ROUTE}),
+        [MOVES],
+    ),
+    "app.yaml is broken: likewise": (
+        hosted(*TWO, shows=1, names=1, preview=2, desired={"auxiliary_objects": (), "route": None, "whole": False}),
+        [MOVES],
+    ),
+    "it is of another kind now: likewise": (
+        hosted(*TWO, shows=1, names=1, preview=2, desired={"auxiliary_objects": (OBJECT, GRPC), "route": GRPC_ROUTE}),
+        [MOVES],
+    ),
     "it is somebody else's: the preview does not wait for it": (
         hosted(*TWO, shows=1, names=1, preview=2, owner="Helm's"),
         [f"preview {digest(2)}"],
@@ -342,31 +373,41 @@ def test_the_hosts_of_the_candidate(case: str) -> None:
     assert hosts_done(state) == wanted
 
 
-@pytest.mark.parametrize("otherwise", PreviewWithoutCandidate)
-def test_a_host_with_a_digest_never_leads_to_another_version(otherwise: PreviewWithoutCandidate) -> None:
-    for hosts in ((NAMED,), (NAMED, FOR_ALL)):
-        state = hosted(*TWO, shows=1, names=1, preview=1, hosts=hosts, otherwise=otherwise)
-        seen = set[tuple[str, str]]()
-        for _ in range(10):
-            decision = decided(state)
-            state = state.with_record(decision.record)
-            for action in decision.actions:
-                views = {view.auxiliary_object: view for view in state.observed.auxiliary_objects}
-                shown = state.observed.preview_service
-                match action:
-                    case act.PointPreview():
-                        shown = service("web-preview", 2, ports=PORTS)
-                    case act.ApplyAuxiliaryObject(auxiliary_object=one):
-                        views[one] = AuxiliaryView(one, names_version=short(action.digest), ports=action.ports)
-                    case act.DeleteAuxiliaryObject(auxiliary_object=one):
-                        views.pop(one)
-                observed = replace(state.observed, preview_service=shown, auxiliary_objects=tuple(views.values()))
-                state = replace(state, observed=observed)
-                own = views.get(OF_CANDIDATE)
-                assert shown is not None
-                assert own is None or own.names_version in ("", shown.digest)
-                seen.add((shown.digest, own.names_version if own else "-"))
-        assert (short(digest(2)), short(digest(2))) in seen
+WAYS = {
+    "to a new candidate": (hosted(*TWO, shows=1, names=1, otherwise=LIVE), 2),
+    "to one that has been available for an hour": (hosted(*LONG, shows=1, names=1, otherwise=LIVE), 2),
+    "back to what serves": (hosted(*ONE, shows=2, names=2), 1),
+    "to a new candidate, beside a host for every one": (
+        hosted(*TWO, shows=1, names=1, hosts=(NAMED, FOR_ALL), otherwise=LIVE),
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_host_with_a_digest_never_leads_to_another_version(way: str) -> None:
+    """Whatever ends the agent between two of its writes."""
+    state, wanted = WAYS[way]
+    for _ in range(10):
+        decision = decided(state)
+        state = state.with_record(decision.record)
+        for action in decision.actions:
+            views = {view.auxiliary_object: view for view in state.observed.auxiliary_objects}
+            shown = state.observed.preview_service
+            match action:
+                case act.PointPreview():
+                    shown = service("web-preview", 1 if action.digest == digest(1) else 2, ports=PORTS)
+                case act.ApplyAuxiliaryObject(auxiliary_object=one):
+                    views[one] = AuxiliaryView(one, names_version=short(action.digest), ports=action.ports)
+                case act.DeleteAuxiliaryObject(auxiliary_object=one):
+                    views.pop(one)
+            observed = replace(state.observed, preview_service=shown, auxiliary_objects=tuple(views.values()))
+            state = replace(state, observed=observed)
+            own = views.get(OF_CANDIDATE)
+            assert shown is not None
+            assert own is None or own.names_version == shown.digest
+    assert state.observed.preview_service is not None
+    assert state.observed.preview_service.digest == short(digest(wanted))
 
 
 def test_the_address_is_said_once_the_route_names_the_candidate() -> None:
@@ -379,4 +420,5 @@ def test_the_address_is_said_once_the_route_names_the_candidate() -> None:
         == f"2 (v2) is available, at http://{short(digest(2))}.preview.example.com/"
     )
     assert said(hosted(*TWO, shows=2, names=None)) == "2 (v2) is available"
-    assert said(hosted(*TWO, shows=2, names=2, refused="no such listener")) == "2 (v2) is available"
+    refused = "2 (v2) is available; its previewHosts lead nowhere: no such listener"
+    assert said(hosted(*TWO, shows=2, names=2, refused="no such listener")) == refused

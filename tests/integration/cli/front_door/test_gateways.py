@@ -92,7 +92,7 @@ def test_the_hosts_of_a_candidate_need_a_listener_for_every_digest(world: Scenar
     app = world.app()
     body = yaml.safe_load(app.app_yaml())
     body["spec"]["strategy"]["blueGreen"] |= {
-        "routes": {"parentRefs": [{"name": "public"}]},
+        "routes": {"parentRefs": [{"name": "public"}], "hosts": ["web.shop.example"]},
         "previewHosts": ["{digest}.shop.example", "{digest}.admin.example"],
     }
     world.publish("An app", {f"apps/{app.key}/app.yaml": yaml.safe_dump(body)})

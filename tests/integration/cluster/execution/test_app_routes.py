@@ -39,10 +39,10 @@ def protocol(request: pytest.FixtureRequest, scene: Scene) -> str:
     return str(request.param)
 
 
-def written(scene: Scene, protocol: str, hosts: tuple[str, ...] = (), **changes: Any) -> AppConfig:
-    """What the folder says, with a route, and the ``hosts`` of the candidate."""
+def written(scene: Scene, protocol: str, preview_hosts: tuple[str, ...] = (), **changes: Any) -> AppConfig:
+    """What the folder says, with a route, and the hosts of the candidate."""
     routes = {"parentRefs": [{"name": "public"}], "protocol": protocol, **FIELDS[protocol], **changes}
-    said = {"activeService": "web", "previewService": "web-preview", "previewHosts": list(hosts), "routes": routes}
+    said = {"activeService": "web", "previewService": "web-preview", "previewHosts": [*preview_hosts], "routes": routes}
     blue_green = BlueGreen.model_validate(said)
     route, manifests = route_of(scene.app, blue_green, 80)
     body = {**scene.config.body, "strategy": {"blueGreen": said}}
@@ -282,37 +282,39 @@ NAMED, FOR_ALL = "{digest}.preview.example.com", "preview.example.com"
 
 
 def hosts_of(scene: Scene, protocol: str) -> list[str]:
-    found = scene.cluster.find(f"{path(scene, protocol)}-preview")
+    found = scene.cluster.find(f"{path(scene, protocol)}.preview")
     return list(found["spec"]["hostnames"]) if found else []
 
 
 def test_the_hosts_of_a_candidate_follow_the_version_that_they_name(scene: Scene, protocol: str) -> None:
     """Somebody's change of them is seen and repaired; no route ever is for every host."""
-    one = AuxiliaryObject(KINDS[protocol], "web-preview")
+    one = AuxiliaryObject(KINDS[protocol], "web.preview")
     leads = (("web-preview", 80),)
 
+    def said(hosts: tuple[str, ...]) -> AppConfig:
+        return written(scene, protocol, hosts, hosts=["shop.example.com"])
+
     def applied(hosts: tuple[str, ...], named: str = "") -> None:
-        action = ApplyAuxiliaryObject(one, "told to", named, 1 if named else None, leads)
-        scene.do(action, config=written(scene, protocol, hosts))
+        scene.do(ApplyAuxiliaryObject(one, "told to", named, 1 if named else None, leads), config=said(hosts))
 
     def live(hosts: tuple[str, ...]) -> tuple[str, bool, bool]:
-        views = scene.observe(written(scene, protocol, hosts)).auxiliary_objects
+        views = scene.observe(said(hosts)).auxiliary_objects
         view = next(each for each in views if each.auxiliary_object == one)
         assert view.ports == leads
         return view.names_version, view.drifted, view.moves
 
+    applied((FOR_ALL,))
+    assert hosts_of(scene, protocol) == [FOR_ALL]
+    assert live((FOR_ALL,)) == ("", False, False)
+    assert live((NAMED,)) == ("", True, False)
     for digest in (V1.digest, V2.digest):
         applied((NAMED, FOR_ALL), digest)
         assert hosts_of(scene, protocol) == [f"{short(digest)}.preview.example.com", FOR_ALL]
         assert live((NAMED, FOR_ALL)) == (short(digest), False, False)
-    applied((NAMED, FOR_ALL))
-    assert hosts_of(scene, protocol) == [FOR_ALL]
-    assert live((NAMED, FOR_ALL)) == ("", False, False)
-    assert live((NAMED,)) == ("", True, False)
     applied((NAMED,), V2.digest)
-    scene.cluster.patch(f"{path(scene, protocol)}-preview", {"spec": {"hostnames": ["*.example.com"]}}, MERGE)
+    scene.cluster.patch(f"{path(scene, protocol)}.preview", {"spec": {"hostnames": ["*.example.com"]}}, MERGE)
     assert live((NAMED,)) == (short(V2.digest), True, False)
     applied((NAMED,), V2.digest)
     assert hosts_of(scene, protocol) == [f"{short(V2.digest)}.preview.example.com"]
-    scene.do(DeleteAuxiliaryObject(one, "there is no candidate"), config=written(scene, protocol, (NAMED,)))
+    scene.do(DeleteAuxiliaryObject(one, "there is no candidate"), config=said((NAMED,)))
     assert hosts_of(scene, protocol) == []
