@@ -21,6 +21,7 @@ from gitops_bg.core.environments.proven import (
     newest_first,
     rule_of,
 )
+from gitops_bg.core.model.policy_rules import After as AfterRule
 from gitops_bg.core.model.version import AppKey, ReleaseId
 from gitops_bg.core.names import entry_branch
 from gitops_bg.repo.ledger.ledger import ClusterLedger, report_of
@@ -46,6 +47,8 @@ class InMain:
     """The releases that branches ask for, by environment and app."""
     unclear: str = ""
     """Why nothing comes in anywhere; empty where it may."""
+    asked: Callable[[AppKey, str], tuple[AfterRule, ...]] = lambda _app, _environment: ()
+    """Returns what policies ask of releases of an app in an environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class EnvironmentCell:
     choice: Choice
     """What comes in next, and what it waits for."""
     formers: tuple[Former, ...] = ()
-    """The environments before, and what their ledgers say; empty for the first."""
+    """The environments before, and those that policies name, and what their ledgers say; empty for the first."""
     troubles: tuple[str, ...] = ()
     """What is amiss with the ledgers of its clusters."""
     offered: ReleaseId | None = None
@@ -181,7 +184,11 @@ def _cells(
         here = tuple(row for cluster in environment.clusters if (row := rows.get((app, cluster))))
         told = {cluster: ledgers[cluster].trouble for cluster in environment.clusters if cluster in ledgers}
         troubles = tuple(f"{cluster}: {said}" for cluster, said in told.items() if said)
-        formers = formers_of(rule_of(environments, environment, folders), environments, folders, report)
+        of_file, *asked = (
+            formers_of(rule, environments, folders, report)
+            for rule in (rule_of(environments, environment, folders), *main.asked(app, environment.name))
+        )
+        formers = (*of_file, *(former for each in asked for former in each)) if of_file else ()
         longest = max(
             (int(each.total_seconds()) for each in environments.thresholds(environment.name, folders)), default=0
         )

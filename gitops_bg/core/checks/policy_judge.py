@@ -23,6 +23,7 @@ from gitops_bg.core.model.policy_rules import (
     Images,
     Match,
     Message,
+    Mode,
     Policy,
     Proof,
     Role,
@@ -90,6 +91,12 @@ def scopes_asked_about(policies: Iterable[Policy]) -> frozenset[str]:
 def proofs_asked_for(policies: Iterable[Policy]) -> tuple[After, ...]:
     """Return the rules that ask whether a release is proven in environments before."""
     return tuple(rule for rule in _rules(policies) if isinstance(rule, After) and rule.from_)
+
+
+def proofs_awaited(policies: Iterable[Policy], app: AppKey, labels: Labels, environment: str) -> tuple[After, ...]:
+    """Return those of them that keep releases of an app out of an environment."""
+    found = matching(policies, app, labels, environment)
+    return proofs_asked_for(each for each in found if each.mode is Mode.ENFORCE)
 
 
 def images_asked_about(policies: Iterable[Policy]) -> frozenset[str]:

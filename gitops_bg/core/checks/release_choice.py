@@ -125,8 +125,7 @@ def missing_in(formers: Iterable[Former], release: ReleaseId) -> dict[str, str]:
 
 
 def _missing_by(formers: Iterable[Former], release: KnownRelease) -> dict[str, str]:
-    found = {former.name: _missing(former, release) for former in formers}
-    return {name: sentence for name, sentence in found.items() if sentence}
+    return {former.name: sentence for former in formers if (sentence := _missing(former, release))}
 
 
 def _missing(former: Former, release: KnownRelease) -> str:

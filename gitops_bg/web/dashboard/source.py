@@ -26,10 +26,12 @@ from gitops_bg.agent.operate.compare import Comparison, compare
 from gitops_bg.agent.operate.personal_forge import PersonalForge
 from gitops_bg.cluster.api.kinds import RELEASE_GROUPS
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.checks.policy_judge import proofs_awaited
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.environments.model import Environments
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.foreign_json import reread_json
+from gitops_bg.core.model.policy_rules import After
 from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
 from gitops_bg.core.written import Labels
 from gitops_bg.repo.ledger.ledger import ClusterLedger, Committed
@@ -269,8 +271,14 @@ class Source:
         if not environments:
             return []
         held = partial(held_in_main, repository)
-        unclear = "; ".join(map(str, self._running.catalog.reading.environment.problems))
-        main = InMain(repository.placed, held, offered_releases(repository), unclear)
+        reading = self._running.catalog.reading
+        unclear = "; ".join(map(str, reading.environment.problems))
+        policies = reading.policies.policies
+
+        def asked(app: AppKey, environment: str) -> tuple[After, ...]:
+            return proofs_awaited(policies, app, reading.labels(app), environment)
+
+        main = InMain(repository.placed, held, offered_releases(repository), unclear, asked)
         return environments_of(environments, fleet.ledgers, repository.inner_folders(), main)
 
     def access(self) -> Access:

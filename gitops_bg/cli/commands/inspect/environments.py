@@ -3,7 +3,7 @@ the ledgers in Git. Asks no cluster.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
@@ -19,11 +19,16 @@ from gitops_bg.cli.output import Output, literal
 from gitops_bg.cli.session.location import ALL
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.listing import Column, Line, Listing
+from gitops_bg.core.checks.policy_judge import proofs_asked_for, proofs_awaited
 from gitops_bg.core.environments.model import Environments
+from gitops_bg.core.model.policy_rules import After
 from gitops_bg.core.model.version import AppKey, ReleaseId
 from gitops_bg.repo.ledger.ledger import ClusterLedger
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.app.layout import ENVIRONMENTS_FILE
+from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE, ENVIRONMENTS_FILE, POLICIES_FOLDER
+from gitops_bg.spec.manifests.target import metadata_of
+from gitops_bg.spec.policies.load import load_policies
+from gitops_bg.spec.yaml.reader import read_one
 from gitops_bg.views.environments import EnvironmentsRow, Has, InMain, environments_of, whereabouts
 from gitops_bg.views.fleet import json_of_ledger, reports
 
@@ -133,9 +138,22 @@ def rows_of(
             raise CommandFailed("; ".join(map(str, problems)))
         raise NameNotFound(f"the repository has no {ENVIRONMENTS_FILE}, so it has no environments")
     ledgers, held, unclear = repository.ledgers.read(), partial(held_in_main, repository), "; ".join(map(str, problems))
-    main = InMain(repository.placed, held, offered_releases(repository), unclear)
+    main = InMain(repository.placed, held, offered_releases(repository), unclear, _asked(repository))
     rows = environments_of(there, ledgers, repository.inner_folders(), main, namespace)
     return there, ledgers, rows
+
+
+def _asked(repository: Repository) -> Callable[[AppKey, str], tuple[After, ...]]:
+    """Return what policies of main ask of releases of an app in an environment."""
+    files = {path: file.content for path, file in repository.files_below(POLICIES_FOLDER).items()}
+    policies = [each.policy for each in load_policies(files).written if proofs_asked_for((each.policy,))]
+
+    def asked(app: AppKey, environment: str) -> tuple[After, ...]:
+        target = repository.text_file(f"{repository.places.folder(app)}/{DEFAULT_TARGET_FILE}") if policies else None
+        document = read_one(DEFAULT_TARGET_FILE, target)[0] if isinstance(target, bytes) else None
+        return proofs_awaited(policies, app, metadata_of(document, "labels"), environment)
+
+    return asked
 
 
 def _finder(repository: Repository, what: str) -> Has:

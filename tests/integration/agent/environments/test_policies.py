@@ -41,6 +41,9 @@ def test_a_release_comes_in_once_it_is_proven_for_as_long_as_a_policy_asks(make_
     fleet, prod = begun(make_fleet, MATCH, AFTER)
     fleet.look(3)
     assert prod.live_tag() == ""
+    assert "prod: r1 waits for dev: it serves in dev-1 since" in fleet.cli()("environments", "web")
+    said = fleet.cli()("enter", "web", "--release", "r1", "--into", "prod", code=1)
+    assert "r1 is not proven before prod: dev: it serves in dev-1" in said
     fleet.soak("dev-1", 7400)
     fleet.wait_live("prod-1", "v1")
 
