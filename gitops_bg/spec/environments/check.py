@@ -152,7 +152,8 @@ def _notes_of_ways(inner: Mapping[str, frozenset[str]], environments: Environmen
             continue
         if passed[0].name != environments.names[0]:
             message = f"{passed[0].name} is its first environment: what is pushed to its target comes there unproven"
-            remedy = f"give it a folder {environments.names[0]}/ to have it proven there before"
+            remedy = f"give it a folder {environments.names[0]}/ to have it proven there before; a policy with "
+            remedy += f"after: {{from: [{environments.names[0]}]}} requires that"
             yield Problem(folder, message, remedy=remedy)
         for each in passed:
             for name in environments.lacking(each.name, names):

@@ -96,3 +96,12 @@ def test_images_are_those_that_served_before(make_fleet: MakeFleet) -> None:
     fleet.first.scenario.publish("Another image", {f"{fleet.first.folder}/prod/overlay.yaml": overlay})
     fleet.until(lambda: "registry.example/other:1 never served in dev" in shut(prod), "another image waits")
     assert prod.live_tag() == "v1"
+
+
+def test_a_policy_may_require_an_environment_that_the_app_is_not_in(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(("prod-1",), DEV + PROD)
+    prod = fleet.apps["prod-1"]
+    files: dict[str, str | None] = {"policies/calm.yaml": policy("calm", "- after: {from: [dev]}", more=MATCH)}
+    fleet.first.scenario.publish("Not in dev", files | {f"{fleet.first.folder}/dev/overlay.yaml": None})
+    fleet.until(lambda: "waits for dev: the app is not in it" in shut(prod), "it waits")
+    assert prod.live_tag() == ""
