@@ -12,12 +12,14 @@ from xml.etree import ElementTree
 import pytest
 
 from gitops_bg.agent.runtime.schedule import utc_now
+from gitops_bg.cli.demo.gitea import password
 from gitops_bg.web.access.guard import Login, login_from
 from gitops_bg.web.access.oidc import CALLBACK
 from gitops_bg.web.dashboard.app import dashboard_server
 from tests.fixtures.repos.texts import policy
 from tests.integration.dashboard.story import HEIGHT, PICTURE, WIDTH, Frame, drawn
 from tests.integration.dashboard.test_browser import DRIVER, demand_accessible, opened
+from tests.integration.dashboard.test_forge_accounts import Accounts, accounts
 from tests.integration.dashboard.test_overrides import GRACE, PEOPLE, STOP
 from tests.integration.traffic.stage import Stage, stage
 from tests.support.browser import HOW_TO_GET_IT
@@ -29,6 +31,7 @@ from tests.support.scenario import Scenario
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page  # type: ignore[import-not-found, unused-ignore]
 
+__all__ = ["accounts"]
 pytestmark = pytest.mark.skipif(DRIVER is None, reason=HOW_TO_GET_IT)
 
 
@@ -96,6 +99,37 @@ def test_a_promotion_by_keyboard_while_requests_come_and_the_way_back(
     (PICTURE if os.environ.get("GITOPS_BG_PICTURES") else tmp_path / PICTURE.name).write_text(picture)
     assert len(ElementTree.fromstring(picture).findall("{http://www.w3.org/2000/svg}g")) == 5
     assert len(picture) < 600_000
+
+
+@pytest.mark.real_forge
+def test_with_an_account_at_the_forge_a_promotion_is_merged_as_the_person_and_traffic_moves(
+    accounts: Accounts, browser: Browser
+) -> None:
+    from playwright.sync_api import expect
+
+    app, remote = accounts.app, accounts.remote
+    accounts.protect()
+    app.push_image("v2", "Show prices in euros")
+    app.wait_offered("v2")
+    app.scenario.wait_idle()
+    for page in opened(browser, accounts.here):
+        page.goto(f"/apps/{app.key}")
+        page.locator("#user_name").fill("ben")
+        page.locator("#password").fill(password("ben"))
+        page.get_by_role("button", name="Sign In", exact=True).click()
+        page.get_by_role("button", name="Authorize Application").click()
+        expect(page.get_by_role("banner")).to_contain_text("ben")
+        page.get_by_role("button", name=f"Promote {app.key}").click()
+        expect(page.get_by_role("main")).to_contain_text("opened and merged at the forge, as you")
+        page.get_by_label("Why (if you like)").fill("checked on the preview")
+        page.get_by_role("button", name=f"Promote {app.key}").click()
+        expect(page.get_by_role("main")).to_contain_text("it was merged as you", timeout=60_000)
+        page.get_by_role("link", name="See what becomes of").click()
+        app.scenario.wake()
+        expect(page.get_by_role("region", name="Live")).to_contain_text("v2", timeout=60_000)
+    app.wait_live("v2")
+    (pull,) = (remote.call("GET", f"/pulls/{each['number']}") for each in remote.pulls("closed") if each["merged"])
+    assert pull["merged_by"]["login"] == "ben"
 
 
 class Clock:
