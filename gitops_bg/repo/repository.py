@@ -275,6 +275,12 @@ class Repository:
         with self.lock:
             return self._files.inner([app], commit or self.poller.head())[app]
 
+    @property
+    def ways(self) -> frozenset[frozenset[str]]:
+        """The environments that an app is in, of every app that was read so far: each combination once."""
+        with self.lock:
+            return self._files.ways
+
     def inner_folders(self, commit: str = "") -> Mapping[AppKey, frozenset[str]]:
         """Return the names of the folders in that of each app below ``apps/``, whichever environment is meant."""
         with self.lock:

@@ -388,7 +388,7 @@ class Catalog:
         self.reading = replace(self._reader.reading(self.reading), followed=followed, look=look)
         if policies is not self.reading.policies:
             self.board.begin()
-        concerned, is_new = self.environments.read(self.reading.environment)
+        concerned, is_new = self.environments.read(self.reading.environment, self.reading.policies.policies)
         self._late |= set(filter(self.cares_for, concerned))
         self._asks_for_more = self._asks_for_more or is_new
         self._late |= self._lineage.follow(followed) | self._lineage.asked(awaited)

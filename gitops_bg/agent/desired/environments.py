@@ -5,7 +5,7 @@ The ledgers come with the one look at the remote; a file of one is read when it 
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from time import monotonic
@@ -32,7 +32,7 @@ from gitops_bg.core.environments.proven import (
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policy_rules import After as AfterRule
-from gitops_bg.core.model.policy_rules import Mode
+from gitops_bg.core.model.policy_rules import Mode, Policy
 from gitops_bg.core.model.version import AppKey, AppOrGroup, ReleaseId
 from gitops_bg.core.names import entry_branch
 from gitops_bg.repo.ledger.ledger import FollowedLedger, report_of
@@ -100,7 +100,7 @@ class _Known:
 
 
 class FormerLedgers:
-    """The ledgers of the clusters before this one."""
+    """The ledgers of the clusters that releases come from."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
@@ -108,12 +108,13 @@ class FormerLedgers:
         self._files: dict[str, dict[AppOrGroup, _Known]] = {}
         self._clusters: tuple[str, ...] = ()
 
-    def follow(self, at: EnvironmentAt) -> bool:
-        """Ask the remote for the ledgers of all clusters in environments before this one, and for the branches that ask
-        for a release here; return whether that is something else than before.
+    def follow(self, at: EnvironmentAt, asked: Collection[str] = ()) -> bool:
+        """Ask the remote for the ledgers of the clusters that releases come from, and of those in the environments that
+        policies have ``asked`` about; and for the branches that ask for a release here. Return whether that is
+        something else than before.
         """
         own, cluster = at.environment, self._repository.settings.cluster
-        before = _before(at.environments, own) if own is not None else ()
+        before = _before(at.environments, own, self._repository.ways, asked) if own is not None else ()
         beside = (*wave_before(own, cluster), *siblings_of(own, cluster)) if own is not None else ()
         before = tuple(dict.fromkeys((*before, *beside)))
         mirror, name = self._repository.mirror, at.name
@@ -168,14 +169,14 @@ def is_followed(own: Environment, cluster: str) -> bool:
     return wave_of(own, cluster) < len(own.waves) - 1
 
 
-def _before(environments: Environments, own: Environment) -> tuple[str, ...]:
-    """Return the clusters of all environments that a release may come from."""
-    found = dict[str, None]()
-    for each in environments:
-        if each.name == own.name:
-            break
-        found |= dict.fromkeys(each.clusters)
-    return tuple(found)
+def _before(
+    environments: Environments, own: Environment, ways: Iterable[Collection[str]], asked: Collection[str]
+) -> tuple[str, ...]:
+    """Return the clusters of the environments that are ``asked`` about, and that releases come from: of apps in all of
+    them, and by the ``ways`` of others, which are the environments that an app is in.
+    """
+    formers = {name for way in (environments.names, *ways) for name in environments.former(own.name, way)} | {*asked}
+    return tuple(cluster for each in environments if each.name in formers for cluster in each.clusters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +215,11 @@ class EnvironmentInputs:
         self._offers: dict[str, tuple[str, _Offer]] = {}
         self._entering: LRUCache[tuple[AppKey, str, str], Entering] = LRUCache(_REMEMBERED)
 
-    def read(self, at: EnvironmentAt) -> tuple[set[AppOrGroup], bool]:
-        """Follow what the environment needs of others; return what to look at again, and whether the remote is to be
-        asked for something else from now on.
+    def read(self, at: EnvironmentAt, policies: Iterable[Policy]) -> tuple[set[AppOrGroup], bool]:
+        """Follow what the environment, and the policies, need of others; return what to look at again, and whether the
+        remote is to be asked for something else from now on.
         """
-        is_new = self.ledgers.follow(at)
+        is_new = self.ledgers.follow(at, {name for rule in proofs_asked_for(policies) for name in rule.from_})
         return self.ledgers.read() | self._read_offers(at.name), is_new
 
     def _read_offers(self, environment: str) -> set[AppOrGroup]:

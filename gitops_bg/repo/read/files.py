@@ -199,6 +199,8 @@ class Files:
         self._index = index
         self._inner: tuple[str, dict[AppKey, frozenset[str]]] = ("", {})
         """A commit, and the names of the folders in those of its apps."""
+        self.ways: frozenset[frozenset[str]] = frozenset()
+        """Of each app that was read so far, the environments that it is in: each combination once."""
 
     def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, TreeEntry]]:
         """Return the entries of these apps' folders at a commit, unread; an app that does not exist has none."""
@@ -243,6 +245,8 @@ class Files:
         """Remember the names of folders in those of apps, of the commit last asked about: its files are read next."""
         before = self._inner[1] if self._inner[0] == commit else {}
         self._inner = (commit, before | {app: frozenset(folder.inner) for app, folder in found.items()})
+        names = frozenset(self._index.environment.environments.names)
+        self.ways |= {names & folder.inner for folder in found.values()}
 
     def _nodes(self, folders: Mapping[str, AppKey], commit: str) -> dict[AppKey, TreeNode]:
         """Return the entries in place of these folders of apps."""

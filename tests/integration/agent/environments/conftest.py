@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.agent.environments.fleet import Fleet, fleet_of
+from tests.support.agent.fleet import Fleet, fleet_of
 from tests.support.cluster.clusters import SandboxCluster
 
 MakeFleet = Callable[[tuple[str, ...], str], Fleet]

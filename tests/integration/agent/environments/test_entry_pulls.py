@@ -12,8 +12,8 @@ import pytest
 from gitops_bg.agent.forge_thread import ForgeConnection
 from gitops_bg.forge.port import Pull
 from tests.integration.agent.environments.conftest import MakeFleet
-from tests.integration.agent.environments.fleet import DEV, Fleet, fleet_of
 from tests.integration.agent.forge.test_pull_requests import SETTINGS, ForgeOfRemote
+from tests.support.agent.fleet import DEV, Fleet, fleet_of
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.forges.gitea import Gitea
 from tests.support.forges.remote import GiteaRemote

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.integration.agent.environments.conftest import MakeFleet
-from tests.integration.agent.environments.fleet import Fleet
+from tests.support.agent.fleet import Fleet
 
 ENVIRONMENTS = """\
 - {name: dev, clusters: [dev-1, dev-2], autoPromotionEnabled: false}

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from tests.integration.agent.environments.conftest import MakeFleet
-from tests.integration.agent.environments.fleet import DEV
+from tests.support.agent.fleet import DEV
 
 PROD = "- {name: prod, clusters: [prod-1], after: {proven: 2h}, enter: auto, autoPromotionEnabled: true}\n"
 BY_PEOPLE = PROD.replace("enter: auto", "enter: pullRequest")

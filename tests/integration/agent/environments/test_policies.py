@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.fixtures.repos.texts import policy
 from tests.integration.agent.environments.conftest import MakeFleet
-from tests.integration.agent.environments.fleet import DEV, Fleet
+from tests.support.agent.fleet import DEV, Fleet
 from tests.support.scenario import App
 
 PROD = "- {name: prod, clusters: [prod-1], autoPromotionEnabled: true}\n"

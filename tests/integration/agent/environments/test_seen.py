@@ -5,7 +5,7 @@ and what nobody can tell.
 from __future__ import annotations
 
 from tests.integration.agent.environments.conftest import MakeFleet
-from tests.integration.agent.environments.fleet import DEV
+from tests.support.agent.fleet import DEV
 
 PROD = "- {name: prod, clusters: [prod-1], after: {newer: wait}, enter: pullRequest, autoPromotionEnabled: true}\n"
 LATER = "- {name: later, clusters: [later-1], after: {proven: 2h}}\n"

@@ -236,21 +236,6 @@ def test_a_release_that_people_are_to_merge_is_offered_once_and_comes_in_by_the_
     eventually(is_gone, what="the branch is gone")
 
 
-def test_an_agent_asks_the_remote_once_a_tick_whatever_the_number_of_environments(travel: Travel) -> None:
-    reach_all(travel)
-    travel.settle()
-    agent = travel.prod.scenario.agent
-    assert agent is not None
-    asked: list[str] = []
-    git = agent.repository.mirror.git
-    ask, attempt = git.ask, git.attempt
-    git.ask = lambda *words, **how: asked.append(words[0]) or ask(*words, **how)  # type: ignore[func-returns-value,method-assign]
-    git.attempt = lambda *words, **how: asked.append(words[0]) or attempt(*words, **how)  # type: ignore[func-returns-value,method-assign]
-    travel.prod.scenario.wake()
-    travel.prod.scenario.wait_idle()
-    assert asked == ["ls-remote"]
-
-
 def test_what_is_where_is_read_from_git_alone(travel: Travel, tmp_path: Path) -> None:
     pushed = reach_staging(travel)
     cli = Cli(travel.remote, travel.prod.scenario.cluster.kubeconfig, tmp_path / "cli")
