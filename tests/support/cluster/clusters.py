@@ -207,12 +207,18 @@ class ControlPlaneCluster(TestCluster):
     @classmethod
     @contextmanager
     def run(
-        cls, binaries: Path, folder: Path, servers: PodServers | None = None, *, with_gates: bool = True
+        cls,
+        binaries: Path,
+        folder: Path,
+        servers: PodServers | None = None,
+        *,
+        with_gates: bool = True,
+        beside: ControlPlane | None = None,
     ) -> Iterator[Self]:
         """Start everything (about four seconds), and stop it at the end; ``servers`` answer for the pods. Without gates
-        an old release has those features only that it is shipped with.
+        an old release has those features only that it is shipped with. With ``beside`` there is no etcd of its own.
         """
-        running = ControlPlane(binaries, folder, with_gates=with_gates)
+        running = ControlPlane(binaries, folder, with_gates=with_gates, beside=beside)
         with running as control_plane, Kubelet(control_plane.kubeconfig, servers=servers) as kubelet:
             cluster = cls(control_plane, kubelet, folder)
             with contextlib.closing(cluster):

@@ -94,8 +94,12 @@ def release(binaries: Path) -> tuple[int, int]:
 class ControlPlane:
     """One control plane on free ports of the loopback, its files in `folder`. Use as a context manager."""
 
-    def __init__(self, binaries: Path, folder: Path, *, with_gates: bool = True) -> None:
+    def __init__(
+        self, binaries: Path, folder: Path, *, with_gates: bool = True, beside: ControlPlane | None = None
+    ) -> None:
+        """``beside``: another one, whose etcd has this one's objects as well, under a prefix of their own."""
         self._binaries = binaries
+        self._beside = beside
         self._gates = [_FEATURES] if with_gates and release(binaries) < (1, 21) else []
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -146,6 +150,11 @@ class ControlPlane:
         return release(self._binaries) < (1, 21)
 
     @property
+    def etcd(self) -> str:
+        """The address of the etcd that has its objects."""
+        return self._beside.etcd if self._beside is not None else f"http://127.0.0.1:{self._ports[0]}"
+
+    @property
     def pids(self) -> tuple[int, ...]:
         """The ids of its processes."""
         return tuple(process.pid for process in self._processes)
@@ -189,10 +198,10 @@ class ControlPlane:
         self._run_all()
 
     def _run_all(self) -> None:
-        etcd_client, etcd_peer, api_port = self._ports
-        etcd = f"http://127.0.0.1:{etcd_client}"
-        self._run_etcd(etcd, f"http://127.0.0.1:{etcd_peer}")
-        self._run_apiserver(etcd, api_port)
+        _, etcd_peer, api_port = self._ports
+        if self._beside is None:
+            self._run_etcd(self.etcd, f"http://127.0.0.1:{etcd_peer}")
+        self._run_apiserver(self.etcd, api_port)
         eventually(self._is_ready, what="the API server is ready")
         self._run_controller_manager()
 
@@ -217,6 +226,7 @@ class ControlPlane:
         self._run(
             "kube-apiserver",
             f"--etcd-servers={etcd}",
+            f"--etcd-prefix=/{self._folder.name if self._beside is not None else 'registry'}",
             "--bind-address=127.0.0.1",
             f"--secure-port={port}",
             "--advertise-address=192.0.2.1",  # required, never used: no reconciler
