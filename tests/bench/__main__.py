@@ -16,6 +16,7 @@ from tests.bench import report
 from tests.bench.command_line import measure_command_line
 from tests.bench.cycle import Cycle
 from tests.bench.deciding import measure_decide
+from tests.bench.fleets.environments import measure_environments
 from tests.bench.measure import Measurements, measure_restart
 from tests.bench.pull_requests import measure_pull_requests
 from tests.bench.rows import KEYS, Row
@@ -27,7 +28,7 @@ from tests.bench.stage import QUICK, Size, Stage, control_plane_stage, sandbox_s
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 
 _Make = Callable[[Size], AbstractContextManager[Stage]]
-_ALONE = frozenset(("decide", "forge", "command-line", "dashboard"))
+_ALONE = frozenset(("decide", "forge", "command-line", "dashboard", "environments"))
 """They need no cluster that was filled for them."""
 _ON_A_CLUSTER = frozenset(KEYS) - _ALONE - {"unchanged", "scale"}
 _ON_ONE_STAGE = frozenset(KEYS) - _ALONE - {"scale"}
@@ -82,6 +83,8 @@ def _measure(options: argparse.Namespace, console: Console) -> Iterator[Row]:
         yield from measure_command_line(1 if options.quick else 5)
     if "dashboard" in only:
         yield from measure_dashboard(options.apps or size.apps, 20 if options.quick else 200)
+    if "environments" in only:
+        yield from measure_environments(4 if options.quick else 10)
     if options.cluster != "control-plane" and only - _ALONE:
         apps = options.apps or size.apps
         if only & _ON_ONE_STAGE:

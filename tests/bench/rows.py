@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 KEYS = (
     *("cold-start", "idle", "change", "cycle", "switch", "revert", "thousand", "restart"),
-    *("decide", "forge", "command-line", "dashboard", "streams", "unchanged", "scale"),
+    *("decide", "forge", "command-line", "dashboard", "environments", "streams", "unchanged", "scale"),
 )
 """What `--only` takes."""
 

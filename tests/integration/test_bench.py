@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def test_a_quick_bench_on_the_sandbox_has_every_row() -> None:
     command = [sys.executable, "-m", "tests.bench", "--quick", "--apps", "24", "--cluster", "sandbox", "-o", "json"]
     keys = ["cold-start", "idle", "change", "cycle", "switch", "revert", "thousand", "decide", "forge", "command-line"]
-    keys += ["restart", "scale"]
+    keys += ["restart", "scale", "environments"]
     command += ["--only", *keys]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr

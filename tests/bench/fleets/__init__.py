@@ -1,0 +1,1 @@
+"""What environments cost, as counts."""
