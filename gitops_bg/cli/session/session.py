@@ -181,7 +181,16 @@ class Session(LiveSession):
         return self._knowing_others(facts) if asks_about_others(facts.policies) else facts
 
     def as_the_agent_knows(self, facts: Facts, manifest: Object | None) -> Facts:
-        """Return the facts with what is refused: writes, as the live object has them, or all, without a namespace."""
+        """Return the facts with what is refused: writes, as the live object has them, or all, without a namespace.
+
+        Raises `UsageError` where the app is live here in another environment than the one that is asked for: what main
+        has for one says nothing of the pods of the other.
+        """
+        wanted = self._git.env if self._git is not None else ""
+        here = ((manifest or {}).get("status") or {}).get("environment")
+        if wanted and here and wanted != here:
+            remedy = f"leave it out, or name a cluster of {wanted} by --context"
+            raise UsageError(f"--env {wanted}: {facts.app} is in {here} in this cluster; {remedy}")
         known = as_the_agent_knows(facts, manifest)
         if manifest is not None or not self.lacks_namespace(facts.app.namespace):
             return known

@@ -35,6 +35,14 @@ def test_explain_says_which_release_serves_and_which_is_next(cli: Cli, web: App)
     assert shown["release"].startswith("r1 r1:")
 
 
+def test_no_verb_decides_for_one_environment_by_what_is_live_in_another(cli: Cli, web: App) -> None:
+    """`plan --env dev` promised to scale what prod runs to what dev has."""
+    for verb in (("explain", str(web.key)), ("plan",), ("plan", str(web.key)), ("diff", str(web.key))):
+        said = cli(*verb, "--env", "dev", code=2)
+        assert f"--env dev: {web.key} is in prod in this cluster" in said, verb
+        cli(*verb, "--env", "prod")
+
+
 def test_two_environments_are_compared_by_main_alone(cli: Cli, web: App) -> None:
     said = cli("diff", str(web.key), "--from", "dev", "--to", "prod", code=1)
     assert f"{web.key}: dev would run release r" in said
