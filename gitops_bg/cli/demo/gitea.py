@@ -93,11 +93,13 @@ def gitea_at_hand() -> Assets | None:
     return Assets(Path(on_path)) if on_path else None
 
 
-def command(assets: Assets, home: Path, port: int) -> list[str]:
-    """Write the settings below ``home``; return the command of a server there, to which a subcommand is appended."""
+def command(assets: Assets, home: Path, port: int, more: str = "") -> list[str]:
+    """Write the settings below ``home``, and ``more`` of them; return the command of a server there, to which a
+    subcommand is appended.
+    """
     static = f"STATIC_ROOT_PATH = {assets.static}" if assets.static else ""
     settings = home / "app.ini"
-    settings.write_text(_SETTINGS.format(home=home, port=port, static=static), encoding="utf-8")
+    settings.write_text(_SETTINGS.format(home=home, port=port, static=static) + more, encoding="utf-8")
     return [str(assets.program), "--config", str(settings)]
 
 
@@ -161,10 +163,12 @@ class Repository:
 
 
 @contextmanager
-def running(assets: Assets, home: Path) -> Iterator[str]:
-    """Run a server below the folder ``home``, which must exist; yield its URL. Raises ``GiteaFailed``."""
+def running(assets: Assets, home: Path, more: str = "") -> Iterator[str]:
+    """Run a server below the folder ``home``, which must exist, with ``more`` settings; yield its URL. Raises
+    ``GiteaFailed``.
+    """
     port = _free_port()
-    start = command(assets, home, port)
+    start = command(assets, home, port, more)
     _run([*start, "migrate"], home)
     for user in (ADMIN, REVIEWER, AGENT):
         create = ["admin", "user", "create", "--username", user, "--password", password(user)]

@@ -1,1 +1,1 @@
-"""What environments cost, as counts."""
+"""What environments cost, as counts; and `python -m tests.bench.fleets`: many agents on one Gitea."""

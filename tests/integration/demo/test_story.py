@@ -161,7 +161,7 @@ _READING = {
     "explain shop/web": "in dev, release r4 serves, as 1.2.1 (v4)",
     "explain shop/web --context staging-1": "in staging, release r4 serves, as 1.2.1 (v4)",
     "fleet": "shop/web  staging-1  1.2.1 (v4)  -          -      ",
-    "plan": "shop/web in dev (r",
+    "plan": "shop/web in dev (r4): Healthy, nothing to do",
     "plan --context prod-1": "shop/web in prod (r4): Healthy, nothing to do",
     "diff shop/web --from dev --to prod": "dev serves 1.2.1 (v4) of release r4; prod serves 1.2.1 (v4) of release r4",
     "check .": "no problem",

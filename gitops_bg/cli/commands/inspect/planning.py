@@ -27,7 +27,7 @@ from gitops_bg.core.groups.forecast import Forecast, forecast
 from gitops_bg.core.groups.record import GroupDecision, GroupRecord
 from gitops_bg.core.model.conditions import READY, Phase
 from gitops_bg.core.model.decision import Decision
-from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey
+from gitops_bg.core.model.version import AppKey, AppOrGroup, GroupKey, ReleaseId
 from gitops_bg.views.plan import Planned, PlannedGroup, PlannedSubject
 
 _TO_BE_MADE = "planned"
@@ -51,6 +51,11 @@ class PlanOfApp:
         """The decision that says what the app waits for."""
         return self.steps[-1]
 
+    def _named(self, release: ReleaseId) -> ReleaseId:
+        """Return a release with its number: of the first environment not main knows it, but its version here."""
+        known = (each.release for each in self.facts.record.versions)
+        return next((each for each in known if each and each.number and each.digest == release.digest), release)
+
     @property
     def shown(self) -> PlannedSubject:
         """The same as plain data."""
@@ -59,7 +64,7 @@ class PlanOfApp:
         obstacle = self.facts.observed.refused or (f"the agent cannot read main: {unread}" if unread else "")
         problems = self.facts.desired.problems
         target = self.facts.desired.target
-        release = target.release.name if target and target.release else ""
+        release = self._named(target.release).name if target and target.release else ""
         return PlannedSubject(
             self.app, last.phase, actions, last.gates, problems, obstacle, last.wake_at, last.environment, release
         )

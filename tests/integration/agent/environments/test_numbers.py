@@ -40,5 +40,7 @@ def test_clusters_that_have_seen_different_versions_number_a_release_alike(make_
         fleet.wait_live("dev-1", tag)
         fleet.wait_live("dev-2", tag)
         fleet.look(2)
+    (planned,) = fleet.cli().json("plan", "web")["apps"]
+    assert planned["release"] == dev.status["active"]["release"] == "r4"
     assert proven(fleet, "dev-1") == proven(fleet, "dev-2")
     assert len(set(proven(fleet, "dev-1").values())) == 3
