@@ -36,6 +36,18 @@ def test_a_quick_bench_on_the_sandbox_has_every_row() -> None:
     assert facts["cold start, nothing to do"]["detail"].endswith("0 writes")
 
 
+@pytest.mark.slow
+@pytest.mark.real_forge
+def test_a_few_agents_on_one_gitea_have_every_figure() -> None:
+    command = [sys.executable, "-m", "tests.bench.fleets", "--agents", "4", "--processes", "2", "--poll", "1"]
+    done = subprocess.run(
+        [*command, "--idle", "2", "--pushes", "1"], cwd=ROOT, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr
+    for said in ("1 in dev, 1 in staging, 2 in prod", "live in all of prod", "push conflicts an hour", "nothing to do"):
+        assert said in done.stdout
+
+
 @pytest.mark.parametrize(
     ("apps", "rows", "auto"),
     [
