@@ -20,7 +20,8 @@ from gitops_bg.core.checks.git import is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.checks.policy_facts import awaits_promotion
 from gitops_bg.core.checks.policy_judge import asked_of_people
 from gitops_bg.core.checks.policy_rules import length
-from gitops_bg.core.checks.release_choice import missing_proof, moment
+from gitops_bg.core.checks.release_choice import missing_in, moment
+from gitops_bg.core.delivery.gates import carries
 from gitops_bg.core.environments.proven import EnvironmentInput, KnownRelease
 from gitops_bg.core.foreign_json import tag_of
 from gitops_bg.core.groups.forecast import proposal_of
@@ -92,8 +93,8 @@ def _entry_offer(
     to, key = entering.release, EntryKey(facts.app, environment.name)
     known = KnownRelease(to.id, to.id.commit)
     held = dict((*environment.held, *held_here(world)))
-    proof = () if entering.by.by_person else missing_proof(environment, known)
-    refused = held.get(to.id.digest, "") or next(map(str, entering.problems), "")
+    missing = missing_in(environment.formers, to.id)
+    proof = tuple(said for name, said in missing.items() if name not in entering.by.skipped)
     now, workload = entering.now, facts.config.workload
     return EntryOffer(
         entry=key,
@@ -106,12 +107,23 @@ def _entry_offer(
         to=_release_side(to),
         before=_release_side(now) if now is not None else None,
         gates=(GateResult(GateKind.POLICY, False, f"it is to be proven in {'; '.join(proof)}"),) if proof else (),
-        refused=f"{to.id.name} is on hold: {refused}" if to.id.digest in held else refused,
+        refused=f"{to.id.name} is on hold: {held[to.id.digest]}" if to.id.digest in held else _wrong_with(entering),
         asked_by=entering.by.name if entering.by.by_person else "",
+        skipped=tuple(name for name in missing if name in entering.by.skipped),
         where=tuple(_way(environment, known)),
         changes=tuple(_between(now, to)) if now is not None else (),
         result=tuple(_lines(workload.value, entering.workload)) if workload is not None and entering.workload else (),
     )
+
+
+def _wrong_with(entering: Entering) -> str:
+    """Return why what a branch asks for is not to be merged, whoever asks; empty where nothing is wrong with it."""
+    to = entering.release.id
+    if not entering.is_released:
+        return f"no environment ever had this release, and commit {to.commit[:10]} brought another base"
+    if entering.beside:
+        return f"the branch {carries(entering.beside)}"
+    return next(map(str, entering.problems), "")
 
 
 def _release_side(release: Release) -> ReleaseSide:

@@ -151,6 +151,8 @@ class EntryOffer:
     refused: str = ""
     asked_by: str = ""
     """Who asks for it, where no agent does."""
+    skipped: tuple[str, ...] = ()
+    """The environments that have not proven it, and that it passes by as that person says."""
     where: tuple[ReleaseAt, ...] = ()
     """Where it serves on its way, in the order of the environments."""
     changes: tuple[str, ...] = ()

@@ -223,6 +223,8 @@ def _parts_of_entry(offer: EntryOffer) -> Iterator[str]:
         f"Merging this lets **{offer.to.name}** in, the release of {where} from then on. Live traffic follows as soon "
         f"as the gates there are open.{asked}"
     )
+    if offer.skipped:
+        yield f"> It **skips {code(', '.join(offer.skipped))}**, where nobody says that it is proven."
     yield f"> **Do not merge:** {code(offer.refused)}" if offer.refused else ""
     yield "\n".join(_releases(offer))
     yield "\n".join(gate_rows(offer.gates))
@@ -232,7 +234,7 @@ def _parts_of_entry(offer: EntryOffer) -> Iterator[str]:
     result = f"What changes in {plain(offer.entry.environment)}, with its overlay"
     yield f"{result}: the same." if same else _fold(list(offer.result), result)
     yield (
-        "To say no: close this. The release stays out then, until this is reopened, or `gitops-bg enter` lets it in; "
+        "To say no: close this. The release stays out then, until this is reopened, or `gitops-bg enter` commits it; "
         "a newer one is offered anew."
     )
 

@@ -106,3 +106,12 @@ def test_what_a_person_closes_is_offered_anew_with_a_newer_release_only() -> Non
     scene.worker.set_desired(WEB, DesiredPull(of_entry(13)))
     scene.run()
     assert [each.number for each in scene.forge.opened] == [2]
+
+
+def test_what_passes_by_an_environment_says_so_and_who_asks_for_it() -> None:
+    body = unescape(
+        wanted(of_entry(asked_by="Ben <ben@example.com>", skipped=("staging",)), NO_SETTINGS, LIMITS).draft.body
+    )
+    assert "<code>Ben <ben@example.com></code> asks for it." in body
+    assert "It **skips <code>staging</code>**, where nobody says that it is proven." in body
+    assert "skips" not in wanted(of_entry(), NO_SETTINGS, LIMITS).draft.body

@@ -14,7 +14,7 @@ from typing import Any
 from cachetools import LRUCache
 
 from gitops_bg.agent.desired.reading import AppEntry, Reading
-from gitops_bg.agent.desired.releases import release_in, release_path
+from gitops_bg.agent.desired.releases import is_released, release_in, release_path
 from gitops_bg.agent.runtime.cpu import cpu_limited
 from gitops_bg.core.checks.policy_judge import proofs_asked_for
 from gitops_bg.core.dataclass import dataclass
@@ -201,6 +201,10 @@ class Entering:
     """The workload that the release makes in this environment; None where it fits nothing here."""
     problems: tuple[Problem, ...] = ()
     """Why it does not."""
+    beside: tuple[str, ...] = ()
+    """Other files that the branch would bring to main; a few of them."""
+    is_released: bool = True
+    """Whether main has, or had, that release: else somebody wrote it into the branch."""
 
 
 class EnvironmentInputs:
@@ -245,6 +249,8 @@ class EnvironmentInputs:
             content = found if isinstance(found, bytes) else b""
             release = self._release(content, app) if content else None
             by = self._repository.offers.asked_by(commit)
+            if by.by_person and not by.name:
+                by = replace(by, name=self._repository.source_of(commit).author)
         except GitopsBgError as error:
             LOGGER.warning("the branch that asks for a release of %s in %s cannot be read: %s", app, environment, error)
             return _Offer(None, AskedBy(by_person=True))
@@ -274,8 +280,14 @@ class EnvironmentInputs:
         )
         paths = {f"{places.own_folder(app)}/{name}" for name in (OVERLAY_FILE, RELEASE_FILE)}
         problems = tuple(each for each in config.problems if each.file in paths)
+        repository, environments = self._repository, self._repository.environment.environments
+        path = release_path(repository, app, repository.mirror.environment)
         return replace(
-            entering, workload=config.workload.value if config.workload is not None else None, problems=problems
+            entering,
+            workload=config.workload.value if config.workload is not None else None,
+            problems=problems,
+            beside=repository.extra_files({path}, entering.head),
+            is_released=is_released(repository, app, entering.release, environments),
         )
 
     def _offer(self, reading: Reading, branch: str) -> OfferedRelease | None:

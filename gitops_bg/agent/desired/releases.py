@@ -92,6 +92,17 @@ def content_of(repository: Repository, app: AppKey, action: EnterRelease, enviro
     return release_document(app, replace(base, snapshot=snapshot), path).encode()
 
 
+def is_released(repository: Repository, app: AppKey, release: Release, environments: Environments) -> bool:
+    """Return whether main has, or had, a release: in an environment, or as the app's base at the commit that it names.
+    Whoever may push a branch can write anything into it.
+    """
+    digest, commit = release.id.digest, release.id.commit
+    written = (release_in(content, app) for content in _written(repository, app, environments.names))
+    if any((each.id.digest, each.id.commit) == (digest, commit) for each in written if each is not None):
+        return True
+    return any(each.id.digest == digest for each in _bases(repository, app, commit, environments))
+
+
 def _is(release: Release, action: EnterRelease) -> bool:
     return (release.id.digest, release.id.commit) == (action.release.digest, action.commit)
 

@@ -65,14 +65,16 @@ def _offered_still(environment: EnvironmentInput, here: Here) -> KnownRelease | 
     return None if missing_proof(environment, release) else release
 
 
-def may_offer(environment: EnvironmentInput, chosen: KnownRelease) -> bool:
+def may_offer(world: World, environment: EnvironmentInput, chosen: KnownRelease) -> bool:
     """Return whether the branch is to ask for ``chosen`` from now on. Clusters of one environment may choose
-    differently for a while, so only what is newer takes the place of what stands there; what a person asks for stays.
+    differently for a while, so only what is newer takes the place of what stands there; what a person asks for stays,
+    until somebody refuses it.
     """
     offered = environment.offered
     if offered is None or offered.release is None:
         return True
-    if offered.by_person or offered.is_of(chosen):
+    is_asked = offered.by_person and not refusal(world, offered.release.id.digest)
+    if is_asked or offered.is_of(chosen):
         return False
     there = offered.release.landed
     return there is None or (chosen.landed is not None and chosen.landed > there)

@@ -58,7 +58,7 @@ def _entry(world: World) -> tuple[GitAction, ...]:
         return ()
     is_offered = environment.enter is Enter.PULL_REQUEST or bool(world.observed.git.main_refused)
     chosen, why = choice.release, why_withdrawn(world, environment)
-    if chosen is not None and (not is_offered or why or may_offer(environment, chosen)):
+    if chosen is not None and (not is_offered or why or may_offer(world, environment, chosen)):
         names = tuple(former.name for former in environment.formers)
         reason = f"it is proven in {' and '.join(names)}"
         return (EnterRelease(environment.name, chosen.id, chosen.commit, names, reason, is_offered),)

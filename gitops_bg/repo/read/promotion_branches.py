@@ -2,7 +2,7 @@
 they start from; cached as long as nothing moves.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gitops_bg.core.dataclass import dataclass
 from gitops_bg.core.foreign_text import lines_of
@@ -110,6 +110,8 @@ class AskedBy:
     """Whether a person asks for it: the commit names one, passes by an environment, or is by no agent at all."""
     name: str = ""
     """Who that is, where the commit says so."""
+    skipped: tuple[str, ...] = ()
+    """The environments that it passes by, because somebody says so."""
 
 
 class PromotionBranches:
@@ -179,7 +181,7 @@ class PromotionBranches:
         """Return who asks for what a branch has at a commit."""
         message = self._messages([OfferedBlobs(commit, None, None)]).get(commit, "")
         by_person = bool(_trailer(message, _BY) or _trailer(message, _SKIPPED)) or not event_in(message)
-        return AskedBy(cluster_in(message), by_person, _trailer(message, _BY))
+        return AskedBy(cluster_in(message), by_person, _trailer(message, _BY), tuple(_trailers(message, _SKIPPED)))
 
     def _messages(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
         """Return the messages of the commits of branches, by commit."""
@@ -231,8 +233,12 @@ def event_in(message: str) -> str:
 
 
 def _trailer(message: str, name: str) -> str:
-    found = (line.removeprefix(name) for line in reversed(lines_of(message)) if line.startswith(name))
-    return next(found, "")
+    return next(_trailers(message, name), "")
+
+
+def _trailers(message: str, name: str) -> Iterator[str]:
+    """Yield what the lines of a trailer say, the last one first."""
+    return (line.removeprefix(name) for line in reversed(lines_of(message)) if line.startswith(name))
 
 
 def cluster_in(message: str) -> str:

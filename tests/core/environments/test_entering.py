@@ -108,6 +108,21 @@ def refused_in(state: World) -> tuple[World, list[str]]:
     return replace(state, record=record), [each.why for each in record.git.refused]
 
 
+def test_what_a_person_asked_for_and_somebody_refused_keeps_no_newer_release_out() -> None:
+    """Found: no release ever came in again."""
+    state = offering_r2(PullState.CLOSED)
+    there = state.desired.environment
+    assert there is not None
+    there = replace(there, offered=OfferedRelease(known(2), by_person=True))
+    state, refused = refused_in(replace(state, desired=replace(state.desired, environment=there)))
+    assert refused
+    staging = Former("staging", 0, (report(proof(2, 0), proof(3, 0), serves=3),))
+    there = replace(there, known=(known(1), known(2), known(3)), formers=(staging,))
+    state = replace(state, desired=replace(state.desired, environment=there))
+    decided = decide(state.spec, state.desired, state.observed, state.record, state.now)
+    assert [each.release.name for each in decided.actions if isinstance(each, EnterRelease)] == ["r3"]
+
+
 def test_a_closed_pull_request_keeps_its_release_out_and_its_branch_until_it_is_reopened() -> None:
     state, refused = refused_in(offering_r2(PullState.CLOSED))
     assert refused == ["ada closed pull request #7; reopening it lifts this"]

@@ -4,13 +4,16 @@ keeps it out.
 
 from __future__ import annotations
 
+import json
 from html import unescape
 from pathlib import Path
 
 import pytest
 
 from gitops_bg.agent.forge_thread import ForgeConnection
-from gitops_bg.forge.port import Pull
+from gitops_bg.forge.port import CheckState, Pull
+from gitops_bg.spec.environments.release import read_release, release_document, release_of
+from gitops_bg.spec.yaml.reader import read_one
 from tests.integration.agent.environments.conftest import MakeFleet
 from tests.integration.agent.forge.test_pull_requests import SETTINGS, ForgeOfRemote
 from tests.support.agent.fleet import DEV, Fleet, fleet_of
@@ -64,6 +67,47 @@ def test_merging_its_pull_request_lets_a_release_in(make_fleet: MakeFleet, monke
     assert "What changes in the release" in body
     assert "What changes in prod, with its overlay" in body
     assert fleet.apps["prod-1"].live_tag() == "v1"
+
+
+WRONG = {
+    "a release that nobody ever made": (
+        {},
+        "no environment ever had this release, and commit {commit} brought another base",
+    ),
+    "a release that is there, and another file": (
+        {"policies/freeze.yaml": "# nothing any more\n"},
+        "the branch carries other files: policies/freeze.yaml",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_somebody_pushed_to_its_branch_is_not_to_be_merged(
+    wrong: str, make_fleet: MakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found: the agent opened a pull request for it, whose status was: every gate is open, merge this."""
+    beside, said = WRONG[wrong]
+    fleet, forge = begun(make_fleet, monkeypatch)
+    pull = opened(fleet, forge, "v1")
+    path = f"{fleet.first.folder}/prod/release.yaml"
+    written = fleet.remote.run("show", f"{pull.branch}:{path}", cwd=fleet.remote.bare)
+    made = read_release(read_one(path, written.encode())[0], fleet.first.key)[0]  # type: ignore[arg-type]
+    assert made is not None
+    if not beside:
+        target = json.loads(json.dumps(made.target).replace(":v1", ":v666"))
+        made = release_of(target, made.configuration, made.snapshot.source, 12)
+        written = release_document(fleet.first.key, made, path)
+    fleet.remote.pull()
+    fleet.remote.checkout("mallory", new=True)
+    fleet.remote.stage({path: written, **beside})
+    fleet.remote.commit("A harmless fix")
+    fleet.remote.run("push", "--quiet", "--force", "origin", f"mallory:{pull.branch}")
+    fleet.remote.checkout("main")
+    head = fleet.remote.head(pull.branch)
+    fleet.until(lambda: forge.statuses.get((head, "gitops-bg/prod-1")), "a status")
+    status = forge.statuses[head, "gitops-bg/prod-1"][-1]
+    assert status.state is CheckState.FAILURE
+    assert status.description == said.format(commit=made.id.commit[:10])
 
 
 def test_closing_it_keeps_the_release_out_until_a_newer_one_or_until_it_is_reopened(
