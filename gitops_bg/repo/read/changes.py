@@ -14,7 +14,14 @@ from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import entries_of, lines, root_of, text
 from gitops_bg.repo.settings import app_at
-from gitops_bg.spec.app.layout import APP_FILE, APPS_FOLDER, GROUPS_FOLDER, PRIMARY_FILE, is_version
+from gitops_bg.spec.app.layout import (
+    APP_FILE,
+    APPS_FOLDER,
+    ENVIRONMENTS_FILE,
+    GROUPS_FOLDER,
+    PRIMARY_FILE,
+    is_version,
+)
 
 FOLDER, LINK, SUBMODULE = "040000", "120000", "160000"
 _EMPTY = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
@@ -327,6 +334,8 @@ WATCHED = (APP_FILE, PRIMARY_FILE)
 
 def is_watched(path: str) -> bool:
     """Return whether `walked` tells of changes of a file."""
+    if path == ENVIRONMENTS_FILE:
+        return True
     folder, _, name = path.rpartition("/")
     return name in WATCHED and app_around(folder) is not None
 
@@ -404,7 +413,9 @@ def walked(trees: Trees, before: str, head: str, steps: Sequence[tuple[str, str]
         (folder, each) for folder, pair in _pairs(folders) for each in files.get(pair, ()) if _leads_in(folder, each)
     ]
     deeper = trees.differences(each.folders for _, each in inner)
-    changed: dict[str, tuple[str, ...]] = {}
+    top = trees.differences(pairs.values())
+    said = tuple(commit for commit, pair in pairs.items() if ENVIRONMENTS_FILE in (each.name for each in top[pair]))
+    changed: dict[str, tuple[str, ...]] = {ENVIRONMENTS_FILE: said} if said else {}
     for commit, several in folders.items():
         for folder, _, change in several:
             for each in files.get(change.folders, ()):

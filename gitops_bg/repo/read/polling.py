@@ -189,10 +189,11 @@ class Poller:
         last = self._last or _Reported(Poll("", 0), b"", {}, {})
         settings = self._mirror.settings
         head = branches[settings.branch]
+        self._note_former(head)  # before anybody asks for main's line
+        course, step = self._walk(last.poll.commit, head)  # what changed on the way need not be asked of git
         trees = self._index.at(head)
         top = last.top if head == last.poll.commit else self._top(head)
         changed, removed = _difference(last.trees, trees)
-        course, step = self._walk(last.poll.commit, head)
         changed |= promoted(step) & trees.keys()
         changed |= self._forget_origins(course, step, changed, trees.keys())
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
@@ -255,10 +256,14 @@ class Poller:
         if seen and not self._mirror.is_ancestor(seen, head):
             return seen
         if seen != head:
-            if seen:
-                self._mainline.was_at(seen)
             self._mirror.remember_seen(head)
         return ""
+
+    def _note_former(self, head: str) -> None:
+        """Tell main's line where main was when an agent saw it last, maybe another process than this one."""
+        seen = self._mirror.seen()
+        if seen and seen != head and self._mirror.is_ancestor(seen, head):
+            self._mainline.was_at(seen)
 
     def _top(self, head: str) -> dict[str, str]:
         """Return the entries of the root folder."""
