@@ -20,7 +20,7 @@ from gitops_bg.core.checks.git import is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.checks.policy_facts import awaits_promotion
 from gitops_bg.core.checks.policy_judge import asked_of_people
 from gitops_bg.core.checks.policy_rules import length
-from gitops_bg.core.checks.release_choice import missing_in, moment
+from gitops_bg.core.checks.release_choice import formers_asking, missing_in, moment
 from gitops_bg.core.delivery.gates import carries
 from gitops_bg.core.environments.proven import EnvironmentInput, KnownRelease
 from gitops_bg.core.foreign_json import tag_of
@@ -93,7 +93,7 @@ def _entry_offer(
     to, key = entering.release, EntryKey(facts.app, environment.name)
     known = KnownRelease(to.id, to.id.commit)
     held = dict((*environment.held, *held_here(world)))
-    missing = missing_in(environment.formers, to.id)
+    missing = missing_in(formers_asking(environment), to.id)
     proof = tuple(said for name, said in missing.items() if name not in entering.by.skipped)
     now, workload = entering.now, facts.config.workload
     return EntryOffer(

@@ -89,11 +89,14 @@ def missing_proof(environment: EnvironmentInput, release: KnownRelease) -> tuple
     """Return what keeps a release from being proven before it comes here, a sentence for each environment: of those
     that ``environments.yaml`` names, and of those that policies do.
     """
-    found = (_missing(former, release) for former in _asking(environment))
+    found = (_missing(former, release) for former in formers_asking(environment))
     return tuple(dict.fromkeys(sentence for sentence in found if sentence))
 
 
-def _asking(environment: EnvironmentInput) -> tuple[Former, ...]:
+def formers_asking(environment: EnvironmentInput) -> tuple[Former, ...]:
+    """Return the environments in which a release has to be proven: by environments.yaml, or by policies that do more
+    than warn.
+    """
     return (*environment.formers, *(each for each in environment.asked if not each.warns))
 
 
@@ -181,7 +184,7 @@ def _in_sight(environment: EnvironmentInput, here: Here) -> Choice:
         if said := missing_proof(environment, each):
             return Choice(
                 waits=f"{each.id.name} waits for {'; '.join(said)}",
-                until=_until(_asking(environment), each),
+                until=_until(formers_asking(environment), each),
             )
     reports = [report for former in environment.formers for report in former.clusters]
     troubles = [_not_counting(report) for report in reports if report.trouble]

@@ -69,6 +69,33 @@ def test_merging_its_pull_request_lets_a_release_in(make_fleet: MakeFleet, monke
     assert fleet.apps["prod-1"].live_tag() == "v1"
 
 
+def pushed(fleet: Fleet, branch: str, files: dict[str, str | None]) -> tuple[str | None, str]:
+    """Somebody puts these files on the branch by hand. What its status is found by."""
+    fleet.remote.pull()
+    fleet.remote.checkout("mallory", new=True)
+    fleet.remote.stage(files)
+    fleet.remote.commit("A harmless fix")
+    fleet.remote.run("push", "--quiet", "--force", "origin", f"mallory:{branch}")
+    fleet.remote.checkout("main")
+    return fleet.remote.head(branch), "gitops-bg/prod-1"
+
+
+def test_what_a_person_pushed_waits_for_what_a_policy_asks_as_well(
+    make_fleet: MakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet, forge = begun(make_fleet, monkeypatch)
+    pull = opened(fleet, forge, "v1")
+    path = f"{fleet.first.folder}/prod/release.yaml"
+    written = fleet.remote.run("show", f"{pull.branch}:{path}", cwd=fleet.remote.bare)
+    rule = "spec: {match: {environments: [prod]}, rules: [{after: {from: [dev], proven: 9h}}]}"
+    text = f"apiVersion: gitops-bg.dev/v1alpha1\nkind: PromotionPolicy\nmetadata: {{name: calm}}\n{rule}\n"
+    fleet.first.scenario.publish("Nine hours in dev", {"policies/calm.yaml": text})
+    fleet.until(lambda: not fleet.remote.head(pull.branch), "the agent asks for it no more")
+    told = pushed(fleet, pull.branch, {path: written})
+    fleet.until(lambda: forge.statuses.get(told), "a status")
+    assert forge.statuses[told][-1].state is CheckState.PENDING
+
+
 WRONG = {
     "a release that nobody ever made": (
         {},
@@ -97,15 +124,9 @@ def test_what_somebody_pushed_to_its_branch_is_not_to_be_merged(
         target = json.loads(json.dumps(made.target).replace(":v1", ":v666"))
         made = release_of(target, made.configuration, made.snapshot.source, 12)
         written = release_document(fleet.first.key, made, path)
-    fleet.remote.pull()
-    fleet.remote.checkout("mallory", new=True)
-    fleet.remote.stage({path: written, **beside})
-    fleet.remote.commit("A harmless fix")
-    fleet.remote.run("push", "--quiet", "--force", "origin", f"mallory:{pull.branch}")
-    fleet.remote.checkout("main")
-    head = fleet.remote.head(pull.branch)
-    fleet.until(lambda: forge.statuses.get((head, "gitops-bg/prod-1")), "a status")
-    status = forge.statuses[head, "gitops-bg/prod-1"][-1]
+    told = pushed(fleet, pull.branch, {path: written, **beside})
+    fleet.until(lambda: forge.statuses.get(told), "a status")
+    status = forge.statuses[told][-1]
     assert status.state is CheckState.FAILURE
     assert status.description == said.format(commit=made.id.commit[:10])
 
