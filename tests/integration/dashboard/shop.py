@@ -25,7 +25,8 @@ class Shop:
         self.waits = world.app("web")
         """Its candidate waits for a policy, and for somebody who merges it."""
         self.fails = world.app("cart")
-        """The image of its candidate does not exist."""
+        """The image of its candidate does not exist; it comes up as long as anybody looks."""
+        self.fails.spec["progressDeadlineSeconds"] = 86_400
         self.went_back = world.app("search")
         """Somebody reverted its promotion."""
         self.measured = world.app("payments")
