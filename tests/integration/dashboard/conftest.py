@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -71,8 +72,12 @@ def acting(world: Scenario) -> Iterator[httpx.Client]:
         yield client
 
 
+_HOMES = ("HOME", *(f"XDG_{each}" for each in ("CACHE_HOME", "CONFIG_HOME", "DATA_HOME", "STATE_HOME", "RUNTIME_DIR")))
+"""Where a browser leaves things that are not of its profile, as folders for reports of crashes."""
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """One for a module; each test has a context of its own. While it is there, its thread has a loop that runs, so
     that nothing else can.
     """
@@ -81,6 +86,8 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as driver:
         folder = browser_at_hand()
         assert folder is not None
-        made = driver.chromium.launch(executable_path=str(folder / "bin" / "chromium"), args=["--no-sandbox"])
+        home = str(tmp_path_factory.mktemp("home"))
+        env: dict[str, str | float | bool] = {**os.environ, **dict.fromkeys(_HOMES, home)}
+        made = driver.chromium.launch(executable_path=str(folder / "bin" / "chromium"), args=["--no-sandbox"], env=env)
         yield made
         made.close()
