@@ -28,6 +28,7 @@ from gitops_bg.core.groups.forecast import proposal_of
 from gitops_bg.core.groups.record import GroupDecision
 from gitops_bg.core.model.actions import CommitPrimary, EnterRelease, OfferPromotion, WithdrawPromotion, WithdrawRelease
 from gitops_bg.core.model.decision import Decision, GateKind, GateResult
+from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.journal import PullState, offer_of, offer_of_branch, offer_of_release
 from gitops_bg.core.model.main import away
 from gitops_bg.core.model.observed import PromotionBranch
@@ -85,6 +86,16 @@ def desired_entry_of(
         return DesiredPull(looks=looks)
     world = facts.world(now).with_record(decision.record)
     return DesiredPull(_entry_offer(facts, world, environment, entering, cluster, base), looks=looks)
+
+
+def has_left(desired: Desired, environment: str) -> bool:
+    """Return whether an app takes no release into an environment any more, so that what asked for one there is over. A
+    folder that nobody can read now has left nothing.
+    """
+    if desired.environment is not None:
+        return desired.environment.name != environment
+    is_known = desired.whole or not desired.in_git
+    return desired.main.moves and desired.seen and is_known
 
 
 def _entry_offer(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.desired_pull import awaits_poll, desired_entry_of, desired_pull_of
+from gitops_bg.agent.desired_pull import awaits_poll, desired_entry_of, desired_pull_of, has_left
 from gitops_bg.agent.groups.facts import GroupFacts
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.reconcile.facts import Facts
@@ -111,7 +111,7 @@ class ForgeThread(BackgroundThread):
         """Take over what the branch of the app wants that asks for a release in its environment."""
         wiring, app = self._wiring, facts.app
         before, environment = self._entries.get(app), facts.desired.environment
-        if before is not None and (environment is None or before.environment != environment.name):
+        if before is not None and has_left(facts.desired, before.environment):
             self._forget_entry(app)
         if environment is None or not environment.formers:
             return

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.desired_pull import awaits_poll, desired_pull_of
+from gitops_bg.agent.desired_pull import awaits_poll, desired_pull_of, has_left
 from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.core.environments.proven import EnvironmentInput
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.journal import AwaitsPoll, PollCount, PullRequest, PullState, offer_of, offer_of_branch
+from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.policy_facts import PolicyInput
 from gitops_bg.core.model.policy_rules import Approvals, Policy, Role, Separation
@@ -243,3 +245,21 @@ def test_a_closing_waits_for_the_look_that_follows_it() -> None:
     assert [waits(pull, seen) for seen in (3, 4)] == [True, False]
     assert not waits(replace(pull, seen_at=None), 3)
     assert not waits(replace(pull, state=PullState.OPEN), 3)
+
+
+LEFT: dict[str, tuple[dict[str, Any], bool]] = {
+    "it is in that environment": ({"environment": EnvironmentInput("prod")}, False),
+    "its cluster is in another one": ({"environment": EnvironmentInput("staging")}, True),
+    "main has it, and in none": ({}, True),
+    "its folder has left main": ({"in_git": False, "whole": False}, True),
+    "its folder cannot be read": ({"whole": False}, False),
+    "main was not read yet": ({"primary": Missing.UNSEEN}, False),
+    "main was rewritten": ({"knowledge": Knowledge.REWRITTEN}, False),
+}
+
+
+@pytest.mark.parametrize("case", LEFT)
+def test_a_branch_that_asks_for_a_release_is_over_only_where_main_says_so(case: str) -> None:
+    """What nobody can read now says nothing: an open pull request would be closed for it."""
+    changes, wanted = LEFT[case]
+    assert has_left(replace(world(active(1)).desired, **changes), "prod") is wanted

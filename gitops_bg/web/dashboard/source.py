@@ -440,13 +440,14 @@ class Recent:
     def _fill(self, key: Hashable, reading: _Reading, read: Callable[[], T]) -> None:
         try:
             found = read()
+            weight = self._weigh(found)
         except BaseException as error:
             with self._lock:
                 if self._known.get(key) is reading:
                     self._forget(key)
             reading.result.set_exception(error)
         else:
-            self._keep(key, reading, self._weigh(found))
+            self._keep(key, reading, weight)
             reading.result.set_result(found)
 
     def _keep(self, key: Hashable, reading: _Reading, weight: int) -> None:

@@ -125,6 +125,13 @@ def test_ten_thousand_different_keys_leave_no_more_in_memory_than_is_wanted() ->
         tracemalloc.stop()
 
 
+def test_what_cannot_be_weighed_keeps_nobody_waiting() -> None:
+    recent = Recent(clock=Clock(), weigh=len)
+    with pytest.raises(TypeError):
+        recent.of(WEB, lambda: 5)
+    assert recent.of(WEB, lambda: "well") == "well"
+
+
 def test_what_is_old_is_forgotten_when_something_else_is_read() -> None:
     clock, gone = Clock(), list[int]()
     recent = Recent(1.0, clock)
